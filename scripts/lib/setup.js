@@ -1,0 +1,57 @@
+'use strict';
+const fs = require('node:fs');
+const path = require('node:path');
+const { UserError } = require('./errors');
+const { hashOf, readText, writeAtomic } = require('./files');
+const { say, withProgress } = require('./log');
+const { runOrExplain } = require('./run');
+
+const buildInputs = ['src', 'package.json', 'package-lock.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+/** npm of the very Node.js that runs us, when npm started us; else the one on the PATH. */
+function npm(args) {
+  const script = process.env.npm_execpath;
+  return script && /\.c?js$/.test(script) ? [process.execPath, [script, ...args]] : ['npm', args];
+}
+
+/** The environment for a nested npm: without what the outer npm told its script, which would change the inner one's ways. */
+function npmEnvironment() {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(?!config_(registry|cache))/i.test(name)));
+}
+
+/**
+ * Installs the dependencies when they are missing or the lock file changed since.
+ * @param {string} root
+ * @param {{ signal?: AbortSignal, records?: import('./processes').ProcessRecords }} [options]
+ */
+async function ensureDependencies(root, options = {}) {
+  const stampFile = path.join(root, 'node_modules', '.trident-lock');
+  const hash = hashOf(root, ['package-lock.json']);
+  if (readText(stampFile) === hash) return;
+  say('Installing dependencies (npm ci, about a minute the first time) ...');
+  const [command, args] = npm(['ci', '--no-audit', '--no-fund', '--include=dev']);
+  const advice = 'Can this machine reach the npm registry?';
+  const work = runOrExplain('npm ci', advice, command, args, { cwd: root, env: npmEnvironment(), ...options });
+  await withProgress('installing dependencies', work);
+  // A project without dependencies gets no folder from npm.
+  fs.mkdirSync(path.dirname(stampFile), { recursive: true });
+  writeAtomic(stampFile, hash, 0o644);
+}
+
+/** Builds `dist/` when the sources or what shapes the build changed since. */
+async function ensureBuild(root, options = {}) {
+  const stampFile = path.join(root, 'dist', '.stamp');
+  const hash = hashOf(root, buildInputs);
+  if (readText(stampFile) === hash) return;
+  say('Building ...');
+  const [command, args] = npm(['run', 'build']);
+  const advice = 'The source does not compile:';
+  const work = runOrExplain('npm run build', advice, command, args, { cwd: root, env: npmEnvironment(), ...options });
+  await withProgress('building', work);
+  if (!fs.existsSync(path.join(root, 'dist', 'main.js'))) {
+    throw new UserError('npm run build ended well but made no dist/main.js: look at nest-cli.json.');
+  }
+  writeAtomic(stampFile, hash, 0o644);
+}
+
+module.exports = { ensureDependencies, ensureBuild, npm, npmEnvironment };

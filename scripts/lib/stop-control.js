@@ -1,0 +1,51 @@
+'use strict';
+const { complain, say } = require('./log');
+
+// One Ctrl-C often arrives twice: from the terminal and, forwarded, from npm. Only a later one means impatience.
+const sameKeypressMs = 1_000;
+
+/** Turns signals, and the death of the npm that started us, into one "stop" and, when repeated, one "hurry". */
+class StopControl {
+  constructor() {
+    this.stop = new AbortController();
+    this.hurry = new AbortController();
+    this.askedAtMs = 0;
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => this.ask());
+    this.watchParent();
+  }
+
+  /** Aborted when the run is to end. */
+  get signal() {
+    return this.stop.signal;
+  }
+
+  ask() {
+    if (!this.stop.signal.aborted) {
+      this.askedAtMs = Date.now();
+      say('Stopping ...');
+      this.stop.abort();
+      return;
+    }
+    if (Date.now() - this.askedAtMs < sameKeypressMs || this.hurry.signal.aborted) return;
+    complain('Stopping at once ...');
+    this.hurry.abort();
+  }
+
+  /** npm passes signals on, but when it is killed outright nobody tells us: then we would run on with nobody to stop us. */
+  watchParent() {
+    if (!process.env.npm_lifecycle_event) return;
+    const parent = process.ppid;
+    this.timer = setInterval(() => {
+      if (process.ppid !== parent) this.ask();
+    }, 250);
+    this.timer.unref();
+  }
+
+  /** Resolves when the run is to end. */
+  whenAsked() {
+    if (this.signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => this.signal.addEventListener('abort', resolve, { once: true }));
+  }
+}
+
+module.exports = { StopControl };

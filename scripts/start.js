@@ -1,0 +1,3 @@
+'use strict';
+require('./lib/node-version').requireSupportedNode();
+require('./lib/launcher').main();
