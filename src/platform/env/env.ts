@@ -1,0 +1,79 @@
+import { z } from 'zod';
+
+const port = z.coerce.number().int().min(1).max(65535);
+const positive = z.coerce.number().int().positive();
+const flag = z.enum(['true', 'false', '1', '0']).transform((value) => value === 'true' || value === '1');
+const secret = z.string().min(32, 'must be at least 32 characters; make one with: openssl rand -hex 32');
+
+/**
+ * Every process setting, its unit in its name, its default here. `.env.example` lists the same names (a spec compares them).
+ * Nothing else in the product reads `process.env`.
+ */
+export const envSchema = z.object({
+  NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
+  PORT: port.default(3000),
+  HOST: z.string().default('0.0.0.0'),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
+
+  MYSQL_URL: z.url({ protocol: /^mysql$/, error: 'must look like mysql://user:password@host:3306/im_control' }),
+  MYSQL_POOL_SIZE: positive.default(8),
+  MYSQL_CONNECTIONS_MAX: positive.default(400),
+  MYSQL_CONNECT_TIMEOUT_MS: positive.default(2000),
+  MYSQL_STATEMENT_TIMEOUT_MS: positive.default(5000),
+
+  REDIS_URL: z.url({
+    protocol: /^(redis|rediss|redis-sentinel|redis-cluster)$/,
+    error: 'must look like redis://user:password@host:6379/0, redis-sentinel://… or redis-cluster://…',
+  }),
+  REDIS_KEY_PREFIX: z
+    .string()
+    .regex(/^[a-z0-9_-]{1,20}$/, 'lower-case letters, digits, _ and - only')
+    .default('im'),
+  REDIS_READ_TIMEOUT_MS: positive.default(800),
+  REDIS_WRITE_TIMEOUT_MS: positive.default(800),
+  REDIS_DIAL_TIMEOUT_MS: positive.default(2000),
+  REDIS_ALLOW_EVICTION: flag.default(false),
+
+  MSG_PENDING_TTL_SECONDS: positive.default(120),
+  MSG_DONE_TTL_SECONDS: positive.max(7 * 86400).default(86400),
+  MSG_FAILED_TTL_SECONDS: positive.default(600),
+  HOT_MESSAGE_TTL_SECONDS: positive.default(86400),
+  HOT_MIN_MEMBERS: positive.default(200),
+  PRESENCE_TTL_SECONDS: positive.default(120),
+  CACHE_TTL_SECONDS: positive.default(300),
+  SHORT_STATE_TTL_SECONDS: positive.default(600),
+  GROUP_FANOUT_ENABLED: flag.default(true),
+  CONFIG_REFRESH_SECONDS: positive.default(60),
+  ACCESS_TOKEN_TTL_SECONDS: positive.default(3600),
+  REFRESH_TOKEN_TTL_SECONDS: positive.default(30 * 86400),
+
+  JWT_SECRET: secret,
+  SECRETS_KEY: secret,
+  PHONE_HASH_KEY: secret,
+  ADMIN_TOKEN: secret,
+  TRUSTED_PROXY_DEPTH: z.coerce.number().int().min(0).max(10).default(0),
+  METRICS_TENANTS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').filter((id) => id !== '')),
+});
+
+export type Env = z.infer<typeof envSchema>;
+
+/** DI token of the validated settings. */
+export const ENV = Symbol('ENV');
+
+/**
+ * Reads and validates the settings.
+ * @throws Error that lists every mistake at once by setting name; values are never shown, they may be secrets.
+ */
+export function loadEnv(source: NodeJS.ProcessEnv = process.env): Env {
+  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ''));
+  const result = envSchema.safeParse(given);
+  if (result.success) return result.data;
+  const lines = result.error.issues.map((issue) => {
+    const name = issue.path.join('.');
+    return `  ${name}: ${given[name] === undefined ? 'is missing' : issue.message}`;
+  });
+  throw new Error(`The settings in the environment are not usable (see .env.example):\n${lines.join('\n')}`);
+}

@@ -1,0 +1,49 @@
+import { plainToInstance } from 'class-transformer';
+import { validate, type ValidationError } from 'class-validator';
+import { AppError, type ErrorDetail } from '../errors/app-error.js';
+import { findJsonProblem } from '../ids/plain-json.js';
+
+type DtoClass<T extends object> = new () => T;
+
+/**
+ * Checks a decoded request against its DTO, for REST and sockets alike.
+ * @throws AppError VALIDATION_FAILED (or PAYLOAD_TOO_LARGE where a rule says so) with one detail per wrong field
+ */
+export async function validateDto<T extends object>(dto: DtoClass<T>, value: unknown): Promise<T> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new AppError('VALIDATION_FAILED', {
+      message: 'The payload must be one JSON object.',
+      details: [{ field: '', problem: 'must be a JSON object' }],
+    });
+  }
+  const problem = findJsonProblem(value);
+  if (problem) throw new AppError('VALIDATION_FAILED', { details: [problem] });
+  const instance = plainToInstance(dto, value, { enableImplicitConversion: false });
+  const errors = await validate(instance, {
+    whitelist: true,
+    forbidNonWhitelisted: true,
+    forbidUnknownValues: true,
+    stopAtFirstError: true,
+    validationError: { target: false, value: false },
+  });
+  if (errors.length > 0) throw toError(errors);
+  return instance;
+}
+
+/** A rule that bounds a size says so in its validation context: `{ context: { code: 'PAYLOAD_TOO_LARGE' } }`. */
+function toError(errors: ValidationError[]): AppError {
+  const tooLarge = errors.some((error) =>
+    Object.values(error.contexts ?? {}).some(
+      (context) => (context as { code?: unknown })?.code === 'PAYLOAD_TOO_LARGE',
+    ),
+  );
+  return new AppError(tooLarge ? 'PAYLOAD_TOO_LARGE' : 'VALIDATION_FAILED', { details: flatten(errors) });
+}
+
+function flatten(errors: ValidationError[], parent = ''): ErrorDetail[] {
+  return errors.flatMap((error) => {
+    const field = parent === '' ? error.property : `${parent}.${error.property}`;
+    const own = Object.values(error.constraints ?? {}).map((problem) => ({ field, problem }));
+    return [...own, ...flatten(error.children ?? [], field)];
+  });
+}

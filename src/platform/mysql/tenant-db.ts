@@ -1,0 +1,54 @@
+import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
+import type { TenantId } from '../ids/ids.js';
+import { AppError } from '../errors/app-error.js';
+import { isDeadlock, isLockWait } from './mysql-errors.js';
+import type { WriterPool } from './writer-pool.js';
+import type { Flavor } from './session-settings.js';
+
+const TRANSACTION_TRIES = 5;
+
+/** One tenant's database. Held only inside `TenantDataSources.run`, never across it: the pool behind it may be closed. */
+export class TenantDb {
+  constructor(
+    readonly tenant: TenantId,
+    readonly flavor: Flavor,
+    readonly source: DataSource,
+    readonly writer: WriterPool,
+    private readonly statementTimeoutMs: number,
+  ) {}
+
+  repository<E extends ObjectLiteral>(entity: EntityTarget<E>): Repository<E> {
+    return this.source.getRepository(entity);
+  }
+
+  /** Text protocol, `IN (?)` expands arrays. BIGINT, DECIMAL and COUNT come as strings, DATETIME as Date. */
+  query<T>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
+    return this.bounded(this.source.query(sql, values as unknown[]) as Promise<T[]>);
+  }
+
+  /**
+   * Runs `work` in one transaction and repeats all of it after a deadlock or a lock wait, so it must have no effect
+   * outside the database: events are told after this has returned.
+   */
+  async transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.bounded(this.source.transaction(work), 2);
+      } catch (error) {
+        if (attempt === TRANSACTION_TRIES || !(isDeadlock(error) || isLockWait(error))) throw error;
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 30 * attempt));
+      }
+    }
+  }
+
+  /** A frozen server answers nothing, not even its own time-outs. */
+  private bounded<T>(promise: Promise<T>, statements = 1): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new AppError('STORAGE_UNAVAILABLE')),
+        this.statementTimeoutMs * statements + 500,
+      );
+      promise.then(resolve, reject).finally(() => clearTimeout(timer));
+    });
+  }
+}

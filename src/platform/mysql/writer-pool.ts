@@ -1,0 +1,148 @@
+import { createPool, type Pool, type PoolConnection, type QueryOptions } from 'mysql2';
+import type { ConnectionInfo } from './connection-info.js';
+import { configureSession, sessionStatements, WRITER_IDLE_TIMEOUT_MS, type Flavor } from './session-settings.js';
+
+/** A statement was sent and its answer did not come in time: the server may still carry it out. */
+export class StatementTimeout extends Error {
+  constructor(timeoutMs: number) {
+    super(`no answer from MySQL within ${timeoutMs} ms`);
+    this.name = 'StatementTimeout';
+  }
+}
+
+export interface WriteResult {
+  readonly affectedRows: number;
+  readonly insertId: string | number;
+}
+
+/**
+ * One borrowed connection. MySQL cannot limit an INSERT, so each statement has a client timer that destroys the
+ * connection: its locks end with it, and the outcome is unknown.
+ */
+export class WriterSession {
+  private broken = false;
+
+  constructor(
+    private readonly connection: PoolConnection,
+    private readonly timeoutMs: number,
+  ) {}
+
+  async rows<T>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
+    return (await this.run({ sql, values: values as unknown[] })) as T[];
+  }
+
+  async write(sql: string, values: readonly unknown[] = []): Promise<WriteResult> {
+    return (await this.run({ sql, values: values as unknown[] })) as WriteResult;
+  }
+
+  /** Gives the connection back; one whose last statement is open or failed to roll back is destroyed. */
+  release(): void {
+    if (!this.broken) this.connection.release();
+  }
+
+  destroy(): void {
+    if (this.broken) return;
+    this.broken = true;
+    this.connection.destroy();
+  }
+
+  private run(options: QueryOptions): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.destroy();
+        reject(new StatementTimeout(this.timeoutMs));
+      }, this.timeoutMs);
+      this.connection.query(options, (error: unknown, result: unknown) => {
+        clearTimeout(timer);
+        if (error) reject(error as Error);
+        else resolve(result);
+      });
+    });
+  }
+}
+
+export interface WriterPoolOptions {
+  readonly connections: number;
+  readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+}
+
+/** Connections for fenced writes: own session settings, `-FOUND_ROWS` (an unchanged duplicate counts as 0 rows). */
+export class WriterPool {
+  private readonly pool: Pool;
+
+  constructor(
+    flavor: Flavor,
+    info: ConnectionInfo,
+    private readonly options: WriterPoolOptions,
+  ) {
+    this.pool = createPool({
+      host: info.host,
+      port: info.port,
+      user: info.user,
+      password: info.password,
+      database: info.database,
+      charset: 'utf8mb4_bin',
+      timezone: 'Z',
+      supportBigNumbers: true,
+      bigNumberStrings: true,
+      flags: ['-FOUND_ROWS'],
+      connectionLimit: options.connections,
+      connectTimeout: options.connectTimeoutMs,
+      // Idle connections go before the server's wait_timeout ends them under our hands.
+      maxIdle: options.connections,
+      idleTimeout: WRITER_IDLE_TIMEOUT_MS,
+      queueLimit: 256,
+      enableKeepAlive: true,
+    });
+    const statements = sessionStatements(flavor, 'writer', options.statementTimeoutMs);
+    this.pool.on('connection', (connection) => configureSession(connection as never, statements));
+  }
+
+  /** @throws the driver's error when no connection is to be had in time. */
+  async session(): Promise<WriterSession> {
+    return new WriterSession(await this.acquire(), this.options.statementTimeoutMs);
+  }
+
+  /**
+   * Runs `work` between START TRANSACTION and COMMIT, or ROLLBACK when it throws. An error of COMMIT itself means an
+   * unknown outcome and destroys the connection.
+   */
+  async transaction<T>(work: (session: WriterSession) => Promise<T>): Promise<T> {
+    const session = await this.session();
+    try {
+      await session.write('START TRANSACTION');
+      const result = await work(session);
+      await session.write('COMMIT');
+      return result;
+    } catch (error) {
+      await session.write('ROLLBACK').catch(() => session.destroy());
+      throw error;
+    } finally {
+      session.release();
+    }
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => this.pool.end(() => resolve()));
+  }
+
+  private acquire(): Promise<PoolConnection> {
+    const waitMs = this.options.connectTimeoutMs;
+    return new Promise((resolve, reject) => {
+      let late = false;
+      const timer = setTimeout(() => {
+        late = true;
+        reject(
+          Object.assign(new Error(`no free MySQL connection within ${waitMs} ms`), { code: 'POOL_ACQUIRE_TIMEOUT' }),
+        );
+      }, waitMs);
+      this.pool.getConnection((error, connection) => {
+        clearTimeout(timer);
+        if (error) return reject(error);
+        if (late) return connection.release();
+        resolve(connection);
+      });
+    });
+  }
+}

@@ -1,0 +1,53 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { ENV, type Env } from './env/env.js';
+import { ControlDb, CONTROL_SCHEMA } from './mysql/control-db.js';
+import type { DatabaseSchema } from './mysql/data-source-options.js';
+import { TENANT_SCHEMA } from './mysql/tenant-data-sources.js';
+import { HealthController } from './observe/health.controller.js';
+import { Logger } from './observe/logger.js';
+import { Metrics } from './observe/metrics.js';
+import { Readiness } from './observe/readiness.js';
+import { NodeBus } from './redis/node-bus.js';
+import { RedisClients } from './redis/redis-clients.js';
+import { RedisKeys } from './redis/keys.js';
+import { RedisScripts } from './redis/redis-scripts.js';
+import { NodeIdentity } from './redis/node-identity.js';
+import { SocketRouter } from './socket/socket-router.js';
+import { SocketServer } from './socket/socket-server.js';
+
+export interface Schemas {
+  readonly control: DatabaseSchema;
+  readonly tenant: DatabaseSchema;
+}
+
+/** What every module may use without importing it. */
+@Module({})
+export class PlatformModule {
+  static register(env: Env, schemas: Schemas): DynamicModule {
+    const shared = [
+      { provide: ENV, useValue: env },
+      { provide: CONTROL_SCHEMA, useValue: schemas.control },
+      { provide: TENANT_SCHEMA, useValue: schemas.tenant },
+      Logger,
+      Metrics,
+      Readiness,
+      NodeIdentity,
+      RedisKeys,
+      RedisClients,
+      RedisScripts,
+      NodeBus,
+      ControlDb,
+      SocketRouter,
+      SocketServer,
+    ];
+    return {
+      module: PlatformModule,
+      global: true,
+      imports: [DiscoveryModule],
+      controllers: [HealthController],
+      providers: shared,
+      exports: shared,
+    };
+  }
+}

@@ -1,0 +1,94 @@
+interface KeyFamily {
+  /** Parameters in `<…>`; the part in braces is the Redis Cluster hash tag. `<t>` is the tenant, `0` the platform. */
+  readonly pattern: string;
+  readonly type: string;
+  readonly ttl: string;
+  /** The only module that writes it. */
+  readonly owner: string;
+  readonly what: string;
+}
+
+/**
+ * Every Redis key of the product. `docs/redis-keys.md` is generated from this table, and nothing else spells a key.
+ * Keys that one script touches share a hash tag.
+ */
+export const KEY_FAMILIES = {
+  nodeLease: {
+    pattern: '0:node:{<node>}',
+    type: 'hash',
+    ttl: '15 s, renewed every 5 s',
+    owner: 'presence',
+    what: 'node lease: started_at, connections',
+  },
+  nodes: {
+    pattern: '0:nodes',
+    type: 'zset node→lease expiry',
+    ttl: 'none',
+    owner: 'presence',
+    what: 'the known nodes',
+  },
+  nodeInbox: {
+    pattern: '0:node:{<node>}:inbox',
+    type: 'pub/sub',
+    ttl: '-',
+    owner: 'platform/redis',
+    what: 'requests and answers between nodes',
+  },
+  configChanged: { pattern: '0:config:changed', type: 'pub/sub', ttl: '-', owner: 'tenant', what: 'reload now' },
+  topicLastSeq: {
+    pattern: '<t>:topic:{<topic>}:last_seq',
+    type: 'hash epoch, seq, entries, run_id',
+    ttl: 'none',
+    owner: 'group-message',
+    what: 'the counter, the epoch it counts in, how many are in flight, the Redis server it was counted on',
+  },
+  topicInflight: {
+    pattern: '<t>:topic:{<topic>}:inflight',
+    type: 'zset by seq',
+    ttl: 'none',
+    owner: 'group-message',
+    what: 'numbers given out and not settled; the minimum bounds stableSeq',
+  },
+  topicInflightDeadline: {
+    pattern: '<t>:topic:{<topic>}:inflight:deadline',
+    type: 'zset by deadline (ms)',
+    ttl: 'none',
+    owner: 'group-message',
+    what: 'the same numbers by deadline',
+  },
+  messageClaim: {
+    pattern: '<t>:topic:{<topic>}:uniq:msg:<from>:<clientMsgId>',
+    type: 'string (JSON)',
+    ttl: '120 s pending, 24 h done, 10 min failed',
+    owner: 'group-message',
+    what: 'idempotency of a send: status, owner, seq, epoch, messageId, digest, createdAt',
+  },
+  groupAccess: {
+    pattern: '<t>:group:{<topic>}:access',
+    type: 'hash uid→role, mute, state; `#` the group; `?<uid>` a lease',
+    ttl: '300 s ± 10 %',
+    owner: 'group',
+    what: 'what Admit and every permission check read; filled per member under a lease',
+  },
+  sessionRevoked: {
+    pattern: '<t>:session:{<sid>}:revoked',
+    type: 'string',
+    ttl: 'access token life',
+    owner: 'auth',
+    what: 'a logged-out session, for handshakes and calls with a token that has not expired yet',
+  },
+  shortToken: {
+    pattern: '<t>:token:{<hash>}',
+    type: 'string (JSON)',
+    ttl: "the token's life",
+    owner: 'auth',
+    what: 'enterprise-code login token; only its hash is stored',
+  },
+} as const satisfies Record<string, KeyFamily>;
+
+export type KeyFamilyName = keyof typeof KEY_FAMILIES;
+
+/** Names of the `<…>` parameters of a pattern. */
+export type KeyParams<P extends string> = P extends `${string}<${infer Name}>${infer Rest}`
+  ? Name | KeyParams<Rest>
+  : never;

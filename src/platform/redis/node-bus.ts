@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { ENV, type Env } from '../env/env.js';
+import { Logger } from '../observe/logger.js';
+import { NodeIdentity } from './node-identity.js';
+import { createRedisClient, type RedisClient } from './redis-clients.js';
+import { RedisKeys } from './keys.js';
+import { RedisScripts } from './redis-scripts.js';
+
+/** What goes through an inbox: a request, or the answer to one. */
+type Parcel =
+  | { readonly id: string; readonly from: string; readonly kind: string; readonly payload: unknown }
+  | { readonly re: string; readonly by: string; readonly ok: boolean };
+
+type RequestHandler = (payload: never) => Promise<void> | void;
+
+export interface AskOptions {
+  /** Whole time for all answers, milliseconds. */
+  readonly timeoutMs: number;
+  /** The nodes that live now; asked again and again, and one that is gone is no longer waited for. */
+  readonly livingNodes: () => Promise<readonly string[]>;
+}
+
+const ASK_AGAIN_MS = 500;
+
+/**
+ * Requests between nodes that are answered only after they were carried out (the adapter's own `socketsLeave` has no
+ * answer). Every node listens on its inbox; handlers must be idempotent, since a request may come twice.
+ */
+@Injectable()
+export class NodeBus implements OnModuleInit, OnApplicationShutdown {
+  private readonly handlers = new Map<string, RequestHandler>();
+  private readonly waiting = new Map<string, (by: string, ok: boolean) => void>();
+  private readonly sub: RedisClient;
+  private inbox = '';
+
+  constructor(
+    @Inject(ENV) env: Env,
+    private readonly keys: RedisKeys,
+    private readonly scripts: RedisScripts,
+    private readonly identity: NodeIdentity,
+    private readonly log: Logger,
+  ) {
+    this.sub = createRedisClient(env, 'sub');
+    this.sub.on('error', () => undefined);
+    this.sub.on('message', (_channel: string, text: string) => void this.receive(text));
+  }
+
+  onModuleInit(): void {
+    this.listen();
+  }
+
+  /** Moves the inbox to the node's present id. */
+  listen(): void {
+    const inbox = this.inboxOf(this.identity.id);
+    if (inbox === this.inbox) return;
+    const old = this.inbox;
+    this.inbox = inbox;
+    this.sub.subscribe(inbox).catch((error: Error) => this.log.warn({ error: error.message }, 'inbox not subscribed'));
+    if (old !== '') this.sub.unsubscribe(old).catch(() => undefined);
+  }
+
+  /** Registers what this node does on a request; it is answered when the promise resolves. */
+  handle<P>(kind: string, handler: (payload: P) => Promise<void> | void): void {
+    if (this.handlers.has(kind)) throw new Error(`two handlers for the node request ${kind}`);
+    this.handlers.set(kind, handler as RequestHandler);
+  }
+
+  /**
+   * Has every living node, this one included, carry out a request.
+   * @returns true when each of them answered or ended its lease, false when one did neither in time
+   * @throws RedisUnavailable when the living nodes cannot be known
+   */
+  async askAll(kind: string, payload: unknown, options: AskOptions): Promise<boolean> {
+    const deadline = Date.now() + options.timeoutMs;
+    const id = randomUUID();
+    const done = new Set<string>();
+    try {
+      for (;;) {
+        const missing = (await options.livingNodes()).filter((node) => !done.has(node));
+        if (missing.length === 0) return true;
+        const waitMs = Math.min(ASK_AGAIN_MS, deadline - Date.now());
+        if (waitMs <= 0) return false;
+        // The silent ones are asked again: a parcel may be lost, and a node may have died meanwhile.
+        const round = new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, waitMs);
+          this.waiting.set(id, (by, ok) => {
+            if (ok) done.add(by);
+            if (!missing.every((node) => done.has(node))) return;
+            clearTimeout(timer);
+            resolve();
+          });
+        });
+        await Promise.all(missing.map((node) => this.send(node, { id, from: this.identity.id, kind, payload })));
+        await round;
+      }
+    } finally {
+      this.waiting.delete(id);
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.sub.disconnect();
+  }
+
+  private inboxOf(node: string): string {
+    return this.keys.of('nodeInbox', { node });
+  }
+
+  private async send(node: string, parcel: Parcel): Promise<void> {
+    if (node === this.identity.id) return this.receive(JSON.stringify(parcel));
+    await this.scripts.command('publish', (client) => client.publish(this.inboxOf(node), JSON.stringify(parcel)));
+  }
+
+  private async receive(text: string): Promise<void> {
+    let parcel: Parcel;
+    try {
+      parcel = JSON.parse(text) as Parcel;
+    } catch {
+      return;
+    }
+    if ('re' in parcel) {
+      this.waiting.get(parcel.re)?.(parcel.by, parcel.ok);
+      return;
+    }
+    const ok = await this.carryOut(parcel.kind, parcel.payload);
+    const answer: Parcel = { re: parcel.id, by: this.identity.id, ok };
+    await this.send(parcel.from, answer).catch(() => undefined);
+  }
+
+  private async carryOut(kind: string, payload: unknown): Promise<boolean> {
+    const handler = this.handlers.get(kind);
+    // A node of another version that knows no such request has nothing of it to undo.
+    if (!handler) return true;
+    try {
+      await handler(payload as never);
+      return true;
+    } catch (error) {
+      this.log.error({ kind, error: (error as Error).message }, 'a node request failed');
+      return false;
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Inject, Injectable } from '@nestjs/common';
+import { circuitBreaker, ConsecutiveBreaker, handleAll, isBrokenCircuitError } from 'cockatiel';
+import { ReplyError } from 'ioredis';
+import { ENV, type Env } from '../env/env.js';
+import { Logger } from '../observe/logger.js';
+import { Metrics } from '../observe/metrics.js';
+import { RedisClients } from './redis-clients.js';
+
+/** Redis did not answer, or not in time; the command may or may not have run. Callers decide what that means. */
+export class RedisUnavailable extends Error {
+  constructor(options?: ErrorOptions) {
+    super('Redis does not answer', options);
+    this.name = 'RedisUnavailable';
+  }
+}
+
+export interface RedisScript {
+  readonly name: string;
+  readonly source: string;
+  readonly sha: string;
+}
+
+/** Reads `lua/<verb>.lua` beside the calling module's file. */
+export function loadScript(folder: string, verb: string): RedisScript {
+  const source = readFileSync(join(folder, 'lua', `${verb}.lua`), 'utf8');
+  return { name: verb, source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+/** An error that Redis answered says that it is alive; only these mean that it cannot be used now. */
+const UNUSABLE_REPLY =
+  /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|OOM|MISCONF|NOREPLICAS|BUSY|NOAUTH|WRONGPASS)/;
+
+/** How long an open breaker refuses at once before it lets one command try again. */
+const HALF_OPEN_AFTER_MS = 500;
+
+/**
+ * Runs commands and Lua scripts on the command connection: one round trip each, timed, behind a circuit breaker, so that
+ * a frozen Redis costs the first few callers the command time-out and everybody after them nothing.
+ */
+@Injectable()
+export class RedisScripts {
+  private readonly breaker = circuitBreaker(handleAll, {
+    halfOpenAfter: HALF_OPEN_AFTER_MS,
+    breaker: new ConsecutiveBreaker(8),
+  });
+  private readonly seconds;
+  private readonly totalMs: number;
+
+  constructor(
+    private readonly clients: RedisClients,
+    @Inject(ENV) env: Env,
+    private readonly log: Logger,
+    metrics: Metrics,
+  ) {
+    // Redirections and reconnects of ioredis come on top of its own command time-out; a caller must be answered within 1 s.
+    this.totalMs = Math.max(env.REDIS_READ_TIMEOUT_MS, env.REDIS_WRITE_TIMEOUT_MS) + 100;
+    this.seconds = metrics.histogram('im_redis_command_seconds', 'Time of a Redis script or command', ['script']);
+    this.breaker.onBreak(() => this.log.error({}, 'redis does not answer: commands are refused at once until it does'));
+    this.breaker.onReset(() => this.log.info({}, 'redis answers again'));
+  }
+
+  /**
+   * @param keys all share one hash tag
+   * @throws RedisUnavailable when there is no usable answer; Error for a fault in the script itself
+   */
+  run(script: RedisScript, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
+    return this.guarded(script.name, async () => {
+      try {
+        return await this.clients.command.evalsha(script.sha, keys.length, ...keys, ...args);
+      } catch (error) {
+        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+        return this.clients.command.eval(script.source, keys.length, ...keys, ...args);
+      }
+    });
+  }
+
+  /** Any single command of the command connection, with the same guard. `name` labels its time. */
+  command<T>(name: string, call: (client: RedisClients['command']) => Promise<T>): Promise<T> {
+    return this.guarded(name, () => call(this.clients.command));
+  }
+
+  private async guarded<T>(name: string, call: () => Promise<T>): Promise<T> {
+    const stop = this.seconds.startTimer({ script: name });
+    let outcome: Outcome<T>;
+    try {
+      outcome = await this.breaker.execute(() => this.outcomeOf(call));
+    } catch (error) {
+      throw new RedisUnavailable({ cause: isBrokenCircuitError(error) ? undefined : error });
+    } finally {
+      stop();
+    }
+    if ('fault' in outcome) throw new Error(`redis script ${name} failed`, { cause: outcome.fault });
+    return outcome.value;
+  }
+
+  /** An error that a living Redis answered is a fault of the command, not one of the connection: the breaker must not count it. */
+  private async outcomeOf<T>(call: () => Promise<T>): Promise<Outcome<T>> {
+    try {
+      return { value: await withTimeout(call(), this.totalMs) };
+    } catch (error) {
+      if (!(error instanceof ReplyError) || UNUSABLE_REPLY.test((error as Error).message)) throw error;
+      return { fault: error };
+    }
+  }
+}
+
+type Outcome<T> = { readonly value: T } | { readonly fault: unknown };
+
+function withTimeout<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,18 @@
+import type { TenantId, Topic, UserId } from '../ids/ids.js';
+
+/** Socket.IO's adapter takes every room name of this length for a socket id and publishes it to all nodes. */
+const SOCKET_ID_LENGTH = 20;
+
+const named = (name: string): string => (name.length === SOCKET_ID_LENGTH ? `${name}_` : name);
+
+/** Room of the sockets that hear a topic. Clients never choose room names. */
+export const topicRoom = (tenant: TenantId, topic: Topic): string => named(`${tenant}:t:${topic}`);
+
+/** Room of all sockets of one user. */
+export const userRoom = (tenant: TenantId, uid: UserId): string => named(`${tenant}:u:${uid}`);
+
+/** Room of all sockets of one login session. */
+export const sessionRoom = (tenant: TenantId, sessionId: string): string => named(`${tenant}:s:${sessionId}`);
+
+/** Room of all sockets of one tenant. */
+export const tenantRoom = (tenant: TenantId): string => named(`${tenant}:all`);

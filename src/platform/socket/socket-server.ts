@@ -1,0 +1,126 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { createShardedAdapter } from '@socket.io/redis-adapter';
+import { Server, type Namespace } from 'socket.io';
+import { ENV, type Env } from '../env/env.js';
+import { AppError } from '../errors/app-error.js';
+import { Logger } from '../observe/logger.js';
+import { Metrics } from '../observe/metrics.js';
+import { RedisClients } from '../redis/redis-clients.js';
+import type { ServerEventName, ServerEvents } from './events.js';
+import { limitedParser } from './limited-parser.js';
+import { PubSubGuard } from './pubsub-guard.js';
+import type { ClientSocket } from './socket-client.js';
+
+/** Above it the transport closes the connection. */
+const MAX_TRANSPORT_BYTES = 1024 * 1024;
+const NAMESPACE = '/im';
+
+/** An error that Socket.IO hands to the client as `connect_error` with `data`. */
+export function handshakeError(error: AppError): Error {
+  return Object.assign(new Error(error.message), { data: error.toBody() });
+}
+
+/** The node's Socket.IO server and the one emitter: whatever goes to clients goes through here. */
+@Injectable()
+export class SocketServer implements OnApplicationBootstrap {
+  private server?: Server;
+  private guard?: PubSubGuard;
+  private readonly gapListeners: (() => void)[] = [];
+  private readonly failures;
+
+  constructor(
+    private readonly http: HttpAdapterHost,
+    private readonly redis: RedisClients,
+    @Inject(ENV) private readonly env: Env,
+    private readonly log: Logger,
+    metrics: Metrics,
+  ) {
+    this.failures = metrics.counter('im_fanout_failures_total', 'Frames or subscriptions lost between nodes', ['kind']);
+  }
+
+  onApplicationBootstrap(): void {
+    const server = new Server(this.http.httpAdapter.getHttpServer(), {
+      cors: { origin: '*' },
+      serveClient: false,
+      maxHttpBufferSize: MAX_TRANSPORT_BYTES,
+      // On it costs 16 times the CPU and hundreds of KiB a connection.
+      perMessageDeflate: false,
+      connectTimeout: 10_000,
+      parser: limitedParser,
+      cleanupEmptyChildNamespaces: true,
+    });
+    this.server = server;
+    this.guard = new PubSubGuard(this.redis.pub, this.redis.sub, {
+      publishFailed: (error) => this.lost('publish', error),
+      subscribeFailed: (error) => this.lost('subscribe', error),
+    });
+    server.adapter(
+      createShardedAdapter(this.redis.pub, this.redis.sub, {
+        channelPrefix: `${this.env.REDIS_KEY_PREFIX}:fanout`,
+        subscriptionMode: 'dynamic',
+      }),
+    );
+    this.redis.sub.on('ready', () => this.gap());
+    this.redis.sub.on('subscribersReady', () => this.gap());
+    server.use((_, next) => next(handshakeError(new AppError('NOT_FOUND', { message: `Connect to ${NAMESPACE}.` }))));
+    server.engine.on('connection_error', (error: { code: number; message: string }) => {
+      this.log.debug({ code: error.code, reason: error.message }, 'a transport was refused');
+    });
+  }
+
+  get namespace(): Namespace {
+    if (!this.server) throw new Error('the socket server is not up yet');
+    return this.server.of(NAMESPACE);
+  }
+
+  /** Called after frames between nodes may have been lost; clients then have to ask where they are behind. */
+  onGap(listener: () => void): void {
+    this.gapListeners.push(listener);
+  }
+
+  /** Resolves when the subscriptions that joins asked for have taken effect in Redis. */
+  async subscribed(): Promise<void> {
+    await this.guard?.subscribed();
+  }
+
+  /** Sends to every socket in one room on all nodes. Never two rooms in one call: that would reach every node. */
+  emit<E extends ServerEventName>(room: string, event: E, payload: ServerEvents[E]): void {
+    const target = this.env.GROUP_FANOUT_ENABLED ? this.namespace : this.namespace.local;
+    target.to(room).emit(event, payload);
+  }
+
+  /** Sends to one socket of this node. */
+  emitTo<E extends ServerEventName>(client: ClientSocket, event: E, payload: ServerEvents[E]): void {
+    (client as unknown as { emit(name: string, body: unknown): void }).emit(event, payload);
+  }
+
+  /** This node's sockets in a room. */
+  *localSockets(room?: string): Generator<ClientSocket> {
+    const namespace = this.namespace;
+    const ids = room === undefined ? namespace.sockets.keys() : (namespace.adapter.rooms.get(room) ?? []);
+    for (const id of ids) {
+      const client = namespace.sockets.get(id);
+      if (client) yield client as unknown as ClientSocket;
+    }
+  }
+
+  get localCount(): number {
+    return this.server ? this.namespace.sockets.size : 0;
+  }
+
+  /** Stops taking connections and closes those that are left. */
+  async close(): Promise<void> {
+    await this.server?.close();
+  }
+
+  private lost(kind: 'publish' | 'subscribe', error: Error): void {
+    this.failures.inc({ kind });
+    this.log.warn({ kind, error: error.message }, 'fan-out between nodes failed');
+    this.gap();
+  }
+
+  private gap(): void {
+    for (const listener of this.gapListeners) listener();
+  }
+}
