@@ -45,7 +45,11 @@ async function startServer(name, { root, dir, port, logFile, records, signal }) 
   settings.save(chosenPort);
   const env = composeEnv(settings.password, chosenPort);
   say(`Starting ${name} with Docker Compose ...`);
-  const up = runOrExplain('docker compose up', 'Docker says:', docker, [...compose, 'up', '-d', name], { env, signal, records });
+  const up = runOrExplain('docker compose up', 'Docker says:', docker, [...compose, 'up', '-d', name], {
+    env,
+    signal,
+    records,
+  });
   await withProgress('fetching and starting the image', up);
   const id = (await run(docker, [...compose, 'ps', '-q', name], { env, signal })).output.trim();
   const pid = Number((await run(docker, ['inspect', '-f', '{{.State.Pid}}', id], { signal })).output.trim());
@@ -69,7 +73,10 @@ async function startServer(name, { root, dir, port, logFile, records, signal }) 
     port: chosenPort,
     ...account,
     pid,
-    url: name === 'mysql' ? `mysql://root:${settings.password}@127.0.0.1:${chosenPort}/` : `redis://127.0.0.1:${chosenPort}/0`,
+    url:
+      name === 'mysql'
+        ? `mysql://root:${settings.password}@127.0.0.1:${chosenPort}/`
+        : `redis://127.0.0.1:${chosenPort}/0`,
     title: `${name} in a container`,
     exited: child.exited,
     stop: down,

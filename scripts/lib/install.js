@@ -48,7 +48,9 @@ function isServiceRunning(name) {
 /** Ends and disables a system service that an installation of ours started. */
 async function stopService(prefix, name, options) {
   if ((await isServiceRunning(name)).code !== 0) return;
-  const words = fs.existsSync('/run/systemd/system') ? ['systemctl', 'disable', '--now', name] : ['service', name, 'stop'];
+  const words = fs.existsSync('/run/systemd/system')
+    ? ['systemctl', 'disable', '--now', name]
+    : ['service', name, 'stop'];
   const [command, ...args] = [...prefix, ...words];
   await run(command, args, options);
   say(`  stopped the system service ${name} that the package started; Trident IM runs a private server`);

@@ -74,7 +74,9 @@ class Launcher {
   async takeLock() {
     const holder = await this.lock.take({ onWait: () => say('Waiting for the earlier run to end ...') });
     if (holder !== undefined) {
-      throw new UserError(`Trident IM already runs from this folder (pid ${holder}): use it, or stop it with: kill ${holder}`);
+      throw new UserError(
+        `Trident IM already runs from this folder (pid ${holder}): use it, or stop it with: kill ${holder}`,
+      );
     }
   }
 
@@ -179,7 +181,7 @@ class Launcher {
     } catch (error) {
       complain(explain(error));
     }
-    if (this.nodes.length > 0) say('Stopped.');
+    if (this.control.signal.aborted) say('Stopped.');
   }
 
   removeRunFiles() {

@@ -56,12 +56,14 @@ const flavourArgs = {
  * @param {string[]} [options.extraArgs] server options, the last word over ours (for example `--log-bin`)
  * @param {import('./programs').Program} [options.program] instead of the one found on this machine
  * @param {string} [options.logFile] default `dir/server.log`
+ * @param {string} [options.name] for records and messages
  * @param {AbortSignal} [options.signal] gives up and ends the server
  * @param {import('./processes').ProcessRecords} [options.records]
  * @returns {Promise<MysqlServer>} once it takes logins
  * @throws {UserError} when there is no program or the server does not come up
  */
-async function startMysql({ dir, port, extraArgs = [], program = findMysql(), logFile, signal, records }) {
+async function startMysql(options) {
+  const { dir, extraArgs = [], program = findMysql(), logFile, name = 'mysql', signal, records } = options;
   if (!program) throw new UserError('There is no MySQL or MariaDB server on this machine: install mariadb-server.');
   const home = path.resolve(dir);
   const log = logFile ?? path.join(home, 'server.log');
@@ -69,11 +71,10 @@ async function startMysql({ dir, port, extraArgs = [], program = findMysql(), lo
   requireSameFlavour(home, program);
   await makeDataFolder(home, program, { signal, records, logFile: log });
   const account = keepAccount(home);
-  const chosenPort = port ?? (await choosePort(readJson(path.join(home, 'port.json'))?.port));
+  const chosenPort = options.port ?? (await choosePort(readJson(path.join(home, 'port.json'))?.port));
   writeJson(path.join(home, 'port.json'), { port: chosenPort });
   const args = [
-    ...program.prefixArgs,
-    ...baseArgs(home),
+    ...serverWords(program, home),
     `--port=${chosenPort}`,
     `--socket=${socketPath(home)}`,
     `--pid-file=${path.join(home, 'mysqld.pid')}`,
@@ -82,7 +83,7 @@ async function startMysql({ dir, port, extraArgs = [], program = findMysql(), lo
     ...flavourArgs[program.flavour],
     ...extraArgs,
   ];
-  const child = new Child({ name: 'mysql', command: program.command, args, logFile: log, records });
+  const child = new Child({ name, command: program.command, args, logFile: log, records });
   // The greeting alone could come from a stranger on the port, so the process must live as well.
   const isReady = async () => (await readMysqlGreeting(chosenPort)) !== undefined && !child.hasExited;
   await child.waitUntil(isReady, { signal });
@@ -97,8 +98,12 @@ async function startMysql({ dir, port, extraArgs = [], program = findMysql(), lo
     title: program.title,
     exited: child.exited,
     stop: (hurry) => child.stop(30_000, hurry),
-    kill: (name) => child.kill(name),
+    kill: (signalName) => child.kill(signalName),
   };
+}
+
+function serverWords(program, home, dataFolder) {
+  return [...program.prefixArgs, ...baseArgs(home, dataFolder), ...(program.serverArgs ?? [])];
 }
 
 /** `--no-defaults` must come first; a server refuses to run as root unless told to. */
@@ -132,7 +137,7 @@ async function makeDataFolder(home, program, options) {
   const command = isMaria ? program.installDb : program.command;
   const args = isMaria
     ? [...baseArgs(home, half), '--skip-test-db', '--skip-name-resolve']
-    : [...program.prefixArgs, ...baseArgs(home, half), ...flavourArgs.mysql, '--initialize-insecure'];
+    : [...serverWords(program, home, half), ...flavourArgs.mysql, '--initialize-insecure'];
   const advice = fs.existsSync('/etc/apparmor.d/usr.sbin.mysqld')
     ? 'AppArmor may keep mysqld out of this folder: install mariadb-server, or set MYSQL_URL.'
     : 'Is the disk full or the folder not writable?';

@@ -48,9 +48,7 @@ function identify(pid) {
 function stillLives(identity) {
   if (!identity || !Number.isInteger(identity.pid) || identity.pid <= 1) return false;
   const startTime = startTimeOf(identity.pid);
-  return (
-    startTime !== null && startTime === identity.startTime && commandLineOf(identity.pid) === identity.commandLine
-  );
+  return startTime !== null && startTime === identity.startTime && commandLineOf(identity.pid) === identity.commandLine;
 }
 
 /** Signals a process and the group it leads (all that we start lead one); false when it is gone. */
@@ -92,7 +90,10 @@ class ProcessRecords {
   /** Records of processes that still live, nodes first: they want their servers while they end. */
   living() {
     const names = fs.existsSync(this.folder) ? fs.readdirSync(this.folder).filter((name) => /\.json$/.test(name)) : [];
-    const records = names.map((file) => ({ name: file.replace(/\.json$/, ''), ...readJson(path.join(this.folder, file)) }));
+    const records = names.map((file) => ({
+      name: file.replace(/\.json$/, ''),
+      ...readJson(path.join(this.folder, file)),
+    }));
     return records
       .filter((record) => record.root === this.root && stillLives(record))
       .sort((a, b) => Number(b.name.startsWith('node-')) - Number(a.name.startsWith('node-')));

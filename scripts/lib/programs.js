@@ -49,6 +49,7 @@ function versionText(command, prefixArgs = []) {
  * @typedef {object} Program
  * @property {string} command
  * @property {string[]} prefixArgs words before the server's own options
+ * @property {string[]} [serverArgs] options every run needs because the program is not where it was built for
  * @property {'mariadb' | 'mysql' | 'redis' | 'valkey'} flavour
  * @property {string} version
  * @property {string} title for people

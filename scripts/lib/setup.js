@@ -6,7 +6,14 @@ const { hashOf, readText, writeAtomic } = require('./files');
 const { say, withProgress } = require('./log');
 const { runOrExplain } = require('./run');
 
-const buildInputs = ['src', 'package.json', 'package-lock.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'];
+const buildInputs = [
+  'src',
+  'package.json',
+  'package-lock.json',
+  'nest-cli.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
 
 /** npm of the very Node.js that runs us, when npm started us; else the one on the PATH. */
 function npm(args) {
@@ -16,7 +23,9 @@ function npm(args) {
 
 /** The environment for a nested npm: without what the outer npm told its script, which would change the inner one's ways. */
 function npmEnvironment() {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(?!config_(registry|cache))/i.test(name)));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_(?!config_(registry|cache))/i.test(name)),
+  );
 }
 
 /**

@@ -1,0 +1,136 @@
+'use strict';
+const fs = require('node:fs');
+const path = require('node:path');
+const { runChecks, staticChecks } = require('./checks');
+const { UserError } = require('./errors');
+const { requireRoom } = require('./files');
+const { jestProjects, runJest } = require('./jest-run');
+const { RunLock } = require('./lock');
+const { complain, say, withProgress } = require('./log');
+const { getMysql97 } = require('./mysql97');
+const { startMysql } = require('./mysql-server');
+const { ProcessRecords } = require('./processes');
+const { chooseStarter } = require('./services');
+const { ensureBuild, ensureDependencies } = require('./setup');
+
+// Test data need not survive a power cut; a killed server still loses nothing.
+const fastArgs = ['--innodb-flush-log-at-trx-commit=2', '--sync-binlog=0'];
+// Faults are injected with DEBUG.
+const testRedisConfig = ['enable-debug-command local'];
+const neededMb = 1000;
+
+/** Splits the words after `npm test --` into projects (and `checks`) that are named, and what is passed on to Jest. */
+function chooseWork(words, allProjects) {
+  const names = words.filter((word) => word === 'checks' || allProjects.includes(word));
+  const args = words.filter((word) => !names.includes(word));
+  if (names.length === 0) return { checks: args.length === 0, projects: allProjects, args };
+  return { checks: names.includes('checks'), projects: allProjects.filter((name) => names.includes(name)), args };
+}
+
+/** One run of the tests with private servers under `.data/test`, new ones each time. */
+class TestRun {
+  /**
+   * @param {string} root
+   * @param {import('./stop-control').StopControl} control
+   */
+  constructor(root, control) {
+    this.root = root;
+    this.control = control;
+    this.signal = control.signal;
+    this.folder = path.join(root, '.data', 'test');
+    this.records = new ProcessRecords(path.join(root, '.data', 'test-processes'), root);
+    this.lock = new RunLock(path.join(root, '.data', 'test-lock.json'));
+    this.servers = [];
+    this.passed = 0;
+    this.failed = 0;
+  }
+
+  /** @param {string[]} words what follows `npm test --` */
+  async run(words) {
+    await this.prepare();
+    const work = chooseWork(words, jestProjects(this.root));
+    if (work.checks) await this.check();
+    if (work.projects.length === 0) return;
+    const needsServers = work.projects.some((name) => name !== 'unit');
+    const env = needsServers ? await this.startServers() : {};
+    await this.jest('tests', work.projects, work.args, env);
+    if (work.projects.includes('integration')) await this.repeatOnMysql97(work.args, env);
+  }
+
+  async prepare() {
+    requireRoom(path.join(this.root, '.data'), neededMb);
+    const holder = await this.lock.take();
+    if (holder !== undefined) {
+      throw new UserError(
+        `The tests already run in this folder (pid ${holder}): wait for them, or stop them with: kill ${holder}`,
+      );
+    }
+    await this.records.endLeftovers();
+    fs.rmSync(this.folder, { recursive: true, force: true });
+    fs.mkdirSync(this.folder, { recursive: true });
+    const options = { signal: this.signal, records: this.records };
+    await ensureDependencies(this.root, options);
+    await ensureBuild(this.root, options);
+  }
+
+  add({ passed, failed }) {
+    this.passed += passed;
+    this.failed += failed;
+  }
+
+  async check() {
+    say('Checking format, lint, types and boundaries ...');
+    this.add(await runChecks(this.root, staticChecks(this.root), { signal: this.signal, records: this.records }));
+  }
+
+  /** @returns {Promise<NodeJS.ProcessEnv>} where the tests find the servers */
+  async startServers() {
+    const options = { signal: this.signal, records: this.records, root: this.root };
+    const startAnyMysql = await chooseStarter('mysql', options);
+    const startAnyRedis = await chooseStarter('redis', options);
+    const mysql = await this.keep(
+      startAnyMysql({ ...options, dir: path.join(this.folder, 'mysql'), extraArgs: fastArgs }),
+    );
+    const redis = await this.keep(
+      startAnyRedis({ ...options, dir: path.join(this.folder, 'redis'), extraConfig: testRedisConfig }),
+    );
+    say(`${mysql.title} and ${redis.title} run for the tests`);
+    return { MYSQL_URL: mysql.url, REDIS_URL: redis.url };
+  }
+
+  async keep(starting) {
+    const server = await starting;
+    this.servers.push(server);
+    return server;
+  }
+
+  async jest(title, projects, args, env) {
+    say(`Running the ${title}: ${projects.join(', ')} ...`);
+    const reportFile = path.join(this.folder, `${title.replace(/\W+/g, '-')}.json`);
+    const { root, signal, records } = this;
+    const jestEnv = { ...process.env, ...env };
+    this.add(await runJest({ root, projects, args, reportFile, env: jestEnv, signal, records }));
+  }
+
+  async repeatOnMysql97(args, env) {
+    const folder = path.join(this.root, '.data', 'mysql97');
+    const { program, why } = await withProgress('fetching MySQL 9.7', getMysql97(folder, { signal: this.signal }));
+    if (!program) {
+      complain(`!!! SKIPPED: the integration tests were NOT repeated on MySQL 9.7: ${why}`);
+      return;
+    }
+    const { signal, records } = this;
+    const dir = path.join(this.folder, 'mysql97');
+    const logFile = path.join(this.folder, 'mysql97.log');
+    const options = { name: 'mysql97', dir, logFile, program, extraArgs: fastArgs, signal, records };
+    const mysql = await this.keep(startMysql(options));
+    await this.jest(`tests on ${mysql.title}`, ['integration'], args, { ...env, MYSQL_URL: mysql.url });
+  }
+
+  async end() {
+    await Promise.all(this.servers.map((server) => server.stop(this.control.hurry.signal)));
+    this.lock.release();
+  }
+}
+
+module.exports = { TestRun, chooseWork };
