@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { ENV, type Env } from '../../platform/env/env.js';
+import type { TenantId, Topic, UserId } from '../../platform/ids/ids.js';
+import { RedisKeys } from '../../platform/redis/keys.js';
+import { loadScript, RedisScripts } from '../../platform/redis/redis-scripts.js';
+import type { GroupAccess } from './group.types.js';
+
+const LEASE = loadScript(__dirname, 'access_lease');
+const FILL = loadScript(__dirname, 'access_fill');
+
+/** Seconds a hash lives that holds nothing but leases: longer than any load takes. */
+const LEASE_TTL_SECONDS = 30;
+
+/**
+ * The `groupAccess` hash of a group, in the slot of its topic's keys. Fields:
+ *
+ * | field    | value |
+ * | -------- | ----- |
+ * | `<uid>`  | `role|mutedUntilMs|aclVersion|loadedAtMs`: role `owner`, `admin`, `member`, or `-` for "no member"; 0 = not muted |
+ * | `#`      | `state|muteAll|aclVersion|loadedAtMs`: state `active`, `dismissed` or `missing`; muteAll 0 or 1 |
+ * | `?<uid>` | token of the standing lease to fill `<uid>` |
+ *
+ * Times are milliseconds; `loadedAtMs` is Redis's own. A record older than 300 s is to be loaded again, whatever the
+ * key's own time to live says. Every change of the group removes the whole key, after its commit: records and leases.
+ * `admit.lua` of the message pipeline reads the first two fields.
+ */
+@Injectable()
+export class GroupAccessCache {
+  private readonly ttlSeconds: number;
+
+  constructor(
+    private readonly keys: RedisKeys,
+    private readonly scripts: RedisScripts,
+    @Inject(ENV) env: Pick<Env, 'CACHE_TTL_SECONDS'>,
+  ) {
+    this.ttlSeconds = env.CACHE_TTL_SECONDS;
+  }
+
+  /** @returns the token to fill with. @throws RedisUnavailable */
+  async lease(tenant: TenantId, topic: Topic, uid: UserId): Promise<string> {
+    const fresh = randomBytes(12).toString('base64url');
+    return String(await this.scripts.run(LEASE, [this.key(tenant, topic)], [uid, fresh, LEASE_TTL_SECONDS]));
+  }
+
+  /**
+   * @returns false when the lease no longer stands: what was loaded under it may be older than a change
+   * @throws RedisUnavailable
+   */
+  async fill(tenant: TenantId, topic: Topic, uid: UserId, token: string, access: GroupAccess): Promise<boolean> {
+    const member = `${access.role ?? '-'}|${access.mutedUntilMs}|${access.aclVersion}`;
+    const group = `${access.groupState}|${access.muteAll ? 1 : 0}|${access.aclVersion}`;
+    const ttlSeconds = Math.round(this.ttlSeconds * (0.9 + Math.random() * 0.2));
+    const args = [uid, token, member, group, Math.max(1, ttlSeconds)];
+    const reply = await this.scripts.run(FILL, [this.key(tenant, topic)], args);
+    switch (reply) {
+      case 'FILLED':
+        return true;
+      case 'REFUSED':
+        return false;
+      default:
+        throw new Error(`access_fill answered ${String(reply)}`);
+    }
+  }
+
+  /** Removes records and leases. @throws RedisUnavailable */
+  async invalidate(tenant: TenantId, topic: Topic): Promise<void> {
+    await this.scripts.command('access_invalidate', (client) => client.unlink(this.key(tenant, topic)));
+  }
+
+  private key(tenant: TenantId, topic: Topic): string {
+    return this.keys.of('groupAccess', { t: tenant, topic });
+  }
+}

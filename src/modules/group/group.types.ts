@@ -1,0 +1,91 @@
+import type { ErrorCode } from '../../platform/errors/error-table.js';
+
+export type GroupRole = 'owner' | 'admin' | 'member';
+
+/** In the order of the member list. */
+export const GROUP_ROLES: readonly GroupRole[] = ['owner', 'admin', 'member'];
+
+/** All that decides what one user may do in one group at one moment. */
+export interface GroupAccess {
+  /** null = no member */
+  readonly role: GroupRole | null;
+  /** Milliseconds since the epoch; 0 = not muted. Compared with the time of use, so that a mute ends by itself. */
+  readonly mutedUntilMs: number;
+  readonly groupState: 'active' | 'dismissed' | 'missing';
+  readonly muteAll: boolean;
+  /** `im_topic_seq.acl_version` that all this was read under. */
+  readonly aclVersion: number;
+  /** Highest seq that was stored when the user joined. */
+  readonly joinedSeq: number;
+  /** May members read what was sent before they joined? */
+  readonly historyForNewMembers: boolean;
+}
+
+export type GroupAction =
+  | 'send'
+  | 'read'
+  | 'addMembers'
+  | 'kick'
+  | 'leave'
+  | 'dismiss'
+  | 'editProfile'
+  | 'editSettings'
+  | 'editOwnNickname'
+  | 'editNickname'
+  | 'mute'
+  | 'setRole'
+  | 'transfer';
+
+interface Rule {
+  readonly owner: ErrorCode | null;
+  readonly admin: ErrorCode | null;
+  readonly member: ErrorCode | null;
+  /** Does a mute forbid it? True for whatever speaks to the group. */
+  readonly speaks: boolean;
+}
+
+const everyone = { owner: null, admin: null, member: null, speaks: false } as const;
+const admins = { owner: null, admin: null, member: 'FORBIDDEN', speaks: false } as const;
+const ownerOnly = { owner: null, admin: 'FORBIDDEN', member: 'FORBIDDEN', speaks: false } as const;
+
+/** Who may do what: the only place that says it. */
+const RULES: Readonly<Record<GroupAction, Rule>> = {
+  send: { ...everyone, speaks: true },
+  read: everyone,
+  addMembers: admins,
+  kick: admins,
+  // A group is never without an owner: he hands it over or dismisses it first.
+  leave: { ...everyone, owner: 'CONFLICT' },
+  dismiss: ownerOnly,
+  editProfile: admins,
+  editSettings: admins,
+  editOwnNickname: everyone,
+  editNickname: admins,
+  mute: admins,
+  setRole: ownerOnly,
+  transfer: ownerOnly,
+};
+
+/**
+ * The one decision behind every door. An outsider is told the same whether the group exists or not.
+ * @param nowMs time of use, milliseconds since the epoch
+ * @returns why not, or null when it is allowed
+ */
+export function decide(access: GroupAccess, action: GroupAction, nowMs: number): ErrorCode | null {
+  if (access.groupState === 'missing' || access.role === null) return 'NOT_MEMBER';
+  if (access.groupState === 'dismissed') return 'GROUP_DISMISSED';
+  const rule = RULES[action];
+  if (rule[access.role] !== null) return rule[access.role];
+  return rule.speaks && isMuted(access, access.role, nowMs) ? 'MUTED' : null;
+}
+
+/** The owner is never muted; mute-all stops plain members only. */
+function isMuted(access: GroupAccess, role: GroupRole, nowMs: number): boolean {
+  if (role === 'owner') return false;
+  return access.mutedUntilMs > nowMs || (access.muteAll && role === 'member');
+}
+
+/** Whom an actor may kick, mute or rename: only those below him. */
+export function mayActOn(actor: GroupRole, target: GroupRole): boolean {
+  return GROUP_ROLES.indexOf(actor) < GROUP_ROLES.indexOf(target);
+}
