@@ -1,4 +1,8 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import { AuthModule } from './modules/auth/auth.module.js';
+import { RelationModule } from './modules/relation/relation.module.js';
+import { TenantModule } from './modules/tenant/tenant.module.js';
+import { UserModule } from './modules/user/user.module.js';
 import type { Env } from './platform/env/env.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { schemas } from './schema.js';
@@ -6,6 +10,9 @@ import { schemas } from './schema.js';
 @Module({})
 export class AppModule {
   static register(env: Env): DynamicModule {
-    return { module: AppModule, imports: [PlatformModule.register(env, schemas)] };
+    return {
+      module: AppModule,
+      imports: [PlatformModule.register(env, schemas), TenantModule, AuthModule, UserModule, RelationModule],
+    };
   }
 }

@@ -4,16 +4,44 @@ import { TopicSeq1764000000110 } from './migrations/tenant/0010-topic-seq.js';
 import { Groups1764000000120 } from './migrations/tenant/0011-groups.js';
 import { GroupSettings1764000000130 } from './migrations/tenant/0012-group-settings.js';
 import { GroupMembers1764000000140 } from './migrations/tenant/0013-group-members.js';
+import { RefreshTokenEntity } from './modules/auth/refresh-token.entity.js';
+import { SessionEntity } from './modules/auth/session.entity.js';
+import { FriendEntity } from './modules/relation/friend.entity.js';
+import { TenantEntity } from './modules/tenant/tenant.entity.js';
+import { UserEntity } from './modules/user/user.entity.js';
+import { CreateTenants1763000000010 } from './migrations/control/0001-tenants.js';
+import { CreateUsers1764000000010 } from './migrations/tenant/0001-users.js';
+import { CreateSessions1764000000020 } from './migrations/tenant/0002-sessions.js';
+import { CreateRefreshTokens1764000000030 } from './migrations/tenant/0003-refresh-tokens.js';
+import { CreateFriends1764000000040 } from './migrations/tenant/0004-friends.js';
 import type { Schemas } from './platform/platform.module.js';
 
 /** All tables of the product: entities stay with their modules, the order of the migrations is decided here. */
 export const schemas: Schemas = {
   control: {
-    entities: [],
-    migrations: [],
+    entities: [TenantEntity],
+    migrations: [CreateTenants1763000000010],
   },
   tenant: {
-    entities: [TopicSeqEntity, GroupEntity, GroupSettingsEntity, GroupMemberEntity],
-    migrations: [TopicSeq1764000000110, Groups1764000000120, GroupSettings1764000000130, GroupMembers1764000000140],
+    entities: [
+      UserEntity,
+      SessionEntity,
+      RefreshTokenEntity,
+      FriendEntity,
+      TopicSeqEntity,
+      GroupEntity,
+      GroupSettingsEntity,
+      GroupMemberEntity,
+    ],
+    migrations: [
+      CreateUsers1764000000010,
+      CreateSessions1764000000020,
+      CreateRefreshTokens1764000000030,
+      CreateFriends1764000000040,
+      TopicSeq1764000000110,
+      Groups1764000000120,
+      GroupSettings1764000000130,
+      GroupMembers1764000000140,
+    ],
   },
 };

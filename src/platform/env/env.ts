@@ -63,13 +63,43 @@ export type Env = z.infer<typeof envSchema>;
 /** DI token of the validated settings. */
 export const ENV = Symbol('ENV');
 
+/** What a command-line tool of the product needs: the two servers. */
+export const toolEnvSchema = envSchema.pick({
+  LOG_LEVEL: true,
+  MYSQL_URL: true,
+  MYSQL_CONNECT_TIMEOUT_MS: true,
+  MYSQL_STATEMENT_TIMEOUT_MS: true,
+  REDIS_URL: true,
+  REDIS_KEY_PREFIX: true,
+  REDIS_READ_TIMEOUT_MS: true,
+  REDIS_WRITE_TIMEOUT_MS: true,
+  REDIS_DIAL_TIMEOUT_MS: true,
+});
+
+export type ToolEnv = z.infer<typeof toolEnvSchema>;
+
 /**
  * Reads and validates the settings.
  * @throws Error that lists every mistake at once by setting name; values are never shown, they may be secrets.
  */
 export function loadEnv(source: NodeJS.ProcessEnv = process.env): Env {
+  return read(envSchema, source);
+}
+
+/** As `loadEnv`, for a command-line tool: only MYSQL_URL and REDIS_URL have no default. */
+export function loadToolEnv(source: NodeJS.ProcessEnv = process.env): ToolEnv {
+  return read(toolEnvSchema, source);
+}
+
+/** A secret that a record refers to as `env:NAME`; undefined when there is none. The only kind of reference so far. */
+export function resolveSecret(reference: string, source: NodeJS.ProcessEnv = process.env): string | undefined {
+  const name = /^env:([A-Za-z_][A-Za-z0-9_]*)$/.exec(reference)?.[1];
+  return name === undefined ? undefined : source[name];
+}
+
+function read<S extends z.ZodType>(schema: S, source: NodeJS.ProcessEnv): z.infer<S> {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ''));
-  const result = envSchema.safeParse(given);
+  const result = schema.safeParse(given);
   if (result.success) return result.data;
   const lines = result.error.issues.map((issue) => {
     const name = issue.path.join('.');

@@ -72,10 +72,10 @@ export const KEY_FAMILIES = {
   },
   sessionRevoked: {
     pattern: '<t>:session:{<sid>}:revoked',
-    type: 'string',
+    type: 'string 0 or 1',
     ttl: 'access token life',
     owner: 'auth',
-    what: 'a logged-out session, for handshakes and calls with a token that has not expired yet',
+    what: 'for handshakes and calls with a token that has not expired yet: 1 = logged out, 0 = known to stand; without the key MySQL is asked',
   },
   shortToken: {
     pattern: '<t>:token:{<hash>}',

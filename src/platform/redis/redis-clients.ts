@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { ENV, type Env } from '../env/env.js';
+import { ENV, type Env, type ToolEnv } from '../env/env.js';
 import { Logger } from '../observe/logger.js';
 import { Metrics } from '../observe/metrics.js';
 
@@ -12,7 +12,7 @@ type Role = 'command' | 'pub' | 'sub';
 const backoffMs = (attempt: number): number =>
   Math.min(50 * 2 ** Math.min(attempt, 6), 1000) * (0.5 + Math.random() / 2);
 
-function optionsOf(env: Env, role: Role): RedisOptions {
+function optionsOf(env: ToolEnv, role: Role): RedisOptions {
   return {
     connectTimeout: env.REDIS_DIAL_TIMEOUT_MS,
     retryStrategy: backoffMs,
@@ -35,7 +35,7 @@ function optionsOf(env: Env, role: Role): RedisOptions {
 }
 
 /** `redis://`, `rediss://`, `redis-sentinel://host:port,host:port/master[/db]`, `redis-cluster://host:port,host:port`. */
-export function createRedisClient(env: Env, role: Role): RedisClient {
+export function createRedisClient(env: ToolEnv, role: Role): RedisClient {
   const options = optionsOf(env, role);
   const url = env.REDIS_URL;
   if (/^rediss?:/.test(url)) return new Redis(url, options);

@@ -1,0 +1,112 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import {
+  ApiBearerAuth,
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiParam,
+  ApiTags,
+} from '@nestjs/swagger';
+import { AppError, invalid } from '../../platform/errors/app-error.js';
+import { CurrentActor, Public } from '../../platform/http/actor.js';
+import { isDecimalId, type Actor } from '../../platform/ids/ids.js';
+import {
+  EnterpriseDto,
+  LoginDto,
+  LoginTicketView,
+  LogoutDto,
+  RefreshDto,
+  RegisterDto,
+  SessionsView,
+  TokenPairView,
+} from './dto/auth.dto.js';
+import { LoginService } from './login.service.js';
+import { SessionService } from './session.service.js';
+
+@ApiTags('auth')
+@Controller('v1/auth')
+export class AuthController {
+  constructor(
+    private readonly logins: LoginService,
+    private readonly sessions: SessionService,
+  ) {}
+
+  @Public()
+  @Post('enterprise')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'The tenant of an enterprise code, and a login token for it' })
+  @ApiOkResponse({ type: LoginTicketView })
+  enterprise(@Body() body: EnterpriseDto): Promise<LoginTicketView> {
+    return this.logins.enterprise(body.code);
+  }
+
+  @Public()
+  @Post('register')
+  @ApiOperation({ summary: 'A new account, where the tenant lets people register themselves; logs in at once' })
+  @ApiCreatedResponse({ type: TokenPairView })
+  register(@Body() body: RegisterDto): Promise<TokenPairView> {
+    return this.logins.register(body);
+  }
+
+  @Public()
+  @Post('login')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Log in by account and password' })
+  @ApiOkResponse({ type: TokenPairView })
+  login(@Body() body: LoginDto): Promise<TokenPairView> {
+    return this.logins.login(body);
+  }
+
+  @Public()
+  @Post('refresh')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Exchange the refresh token',
+    description:
+      'Each refresh token is exchanged once. A repetition within 10 s (a lost answer) gets the same successor; a later one is taken for stolen and ends the session.',
+  })
+  @ApiOkResponse({ type: TokenPairView })
+  refresh(@Body() body: RefreshDto): Promise<TokenPairView> {
+    return this.sessions.refresh(body.refreshToken);
+  }
+
+  @Post('logout')
+  @HttpCode(204)
+  @ApiBearerAuth()
+  @ApiOperation({ summary: 'End this session, or all of the user; closes their sockets too' })
+  @ApiNoContentResponse()
+  async logout(@CurrentActor() actor: Actor, @Body() body: LogoutDto): Promise<void> {
+    if (body.all) await this.sessions.revokeAll(actor, 'logout_all');
+    else await this.sessions.revoke(actor, actor.sessionId, 'logout');
+  }
+
+  @Get('sessions')
+  @ApiBearerAuth()
+  @ApiOperation({ summary: 'Where the user is logged in' })
+  @ApiOkResponse({ type: SessionsView })
+  async list(@CurrentActor() actor: Actor): Promise<SessionsView> {
+    const sessions = await this.sessions.list(actor);
+    return {
+      items: sessions.map(({ sessionId, deviceId, device, createdAt, lastUsedAt }) => ({
+        sessionId,
+        deviceId,
+        device,
+        createdAt: createdAt.toISOString(),
+        lastUsedAt: lastUsedAt.toISOString(),
+        current: sessionId === actor.sessionId,
+      })),
+    };
+  }
+
+  @Delete('sessions/:id')
+  @HttpCode(204)
+  @ApiBearerAuth()
+  @ApiParam({ name: 'id', type: String })
+  @ApiOperation({ summary: 'End one of the own sessions; closes its sockets too' })
+  @ApiNoContentResponse()
+  async remove(@CurrentActor() actor: Actor, @Param('id') id: string): Promise<void> {
+    if (!isDecimalId(id)) throw invalid('id', 'must be a decimal id');
+    if (!(await this.sessions.revoke(actor, id, 'removed'))) throw new AppError('NOT_FOUND');
+  }
+}

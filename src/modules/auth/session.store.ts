@@ -1,0 +1,160 @@
+import { hkdfSync } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { ENV, type Env } from '../../platform/env/env.js';
+import { asUserId, isDecimalId, type TenantId, type UserId } from '../../platform/ids/ids.js';
+import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
+import type { DeviceInfo, RevokeReason, SessionInfo } from './auth.types.js';
+import { hashToken, newToken, successorOf } from './opaque-tokens.js';
+import { SessionEntity } from './session.entity.js';
+
+/** A client that lost the answer to a refresh may repeat it this long and gets the same answer. */
+const REUSE_GRACE_SECONDS = 10;
+/** Rows of long dead tokens that one login takes away. */
+const SWEEP_ROWS = 50;
+
+/** What became of a refresh token that was shown. */
+export type Rotation =
+  | { readonly outcome: 'rotated'; readonly uid: UserId; readonly sessionId: string; readonly refreshToken: string }
+  | { readonly outcome: 'reused'; readonly uid: UserId; readonly sessionId: string }
+  | { readonly outcome: 'refused' };
+
+interface TokenRow {
+  session_id: string;
+  used: number | null;
+  in_grace: number | null;
+  expired: number;
+}
+
+const FIND_TOKEN = `
+  SELECT session_id, used_at IS NOT NULL AS used, expires_at <= NOW(3) AS expired,
+         used_at > NOW(3) - INTERVAL ${REUSE_GRACE_SECONDS} SECOND AS in_grace
+  FROM im_refresh_tokens WHERE hash = ?`;
+
+/** Sessions and their refresh tokens. Times are the database's, so that nodes with other clocks agree about the grace. */
+@Injectable()
+export class SessionStore {
+  private readonly successorKey: Buffer;
+
+  constructor(
+    private readonly sources: TenantDataSources,
+    @Inject(ENV) private readonly env: Env,
+  ) {
+    this.successorKey = Buffer.from(hkdfSync('sha256', env.JWT_SECRET, '', 'trident-im refresh token successor', 32));
+  }
+
+  /** A new session with its first refresh token. */
+  open(tenant: TenantId, uid: UserId, device: DeviceInfo): Promise<{ sessionId: string; refreshToken: string }> {
+    const refreshToken = newToken(tenant);
+    return this.sources.run(tenant, async (db) => {
+      await db.query(`DELETE FROM im_refresh_tokens WHERE expires_at < NOW(3) - INTERVAL 1 DAY LIMIT ${SWEEP_ROWS}`);
+      return db.transaction(async (tx) => {
+        const session = await tx.insert(SessionEntity, {
+          uid,
+          deviceId: device.deviceId ?? null,
+          device: device.device ?? null,
+        });
+        const sessionId = String(session.identifiers[0].id);
+        await this.addToken(tx, sessionId, refreshToken);
+        return { sessionId, refreshToken };
+      });
+    });
+  }
+
+  /**
+   * Exchanges a token for its successor. The session's row is locked before the token is judged, so that refreshes,
+   * a logout and a revocation of one session happen one after the other; after a logout nothing is exchanged.
+   */
+  rotate(tenant: TenantId, token: string): Promise<Rotation> {
+    const hash = hashToken(token);
+    const refreshToken = successorOf(tenant, token, this.successorKey);
+    return this.sources.run(tenant, (db) =>
+      db.transaction(async (tx): Promise<Rotation> => {
+        const [known] = (await tx.query(FIND_TOKEN, [hash])) as TokenRow[];
+        if (!known) return { outcome: 'refused' };
+        const session = await lockSession(tx, known.session_id);
+        if (!session || session.revokedAt !== null) return { outcome: 'refused' };
+        const owner = { uid: asUserId(session.uid), sessionId: session.id };
+        // Read again: whoever held the lock may have exchanged it just now.
+        const [row] = (await tx.query(FIND_TOKEN, [hash])) as TokenRow[];
+        if (!row || Number(row.expired) === 1) return { outcome: 'refused' };
+        if (Number(row.used) === 1) {
+          if (Number(row.in_grace) === 1) return { outcome: 'rotated', refreshToken, ...owner };
+          // Somebody shows a token that its owner has exchanged long ago: one of the two is a thief.
+          await revoke(tx, session.id, 'refresh_reuse');
+          return { outcome: 'reused', ...owner };
+        }
+        await tx.query('UPDATE im_refresh_tokens SET used_at = NOW(3) WHERE hash = ?', [hash]);
+        await tx.query('UPDATE im_sessions SET last_used_at = NOW(3) WHERE id = ?', [session.id]);
+        await this.addToken(tx, session.id, refreshToken);
+        return { outcome: 'rotated', refreshToken, ...owner };
+      }),
+    );
+  }
+
+  /** @returns false when it was over already or is not this user's */
+  revoke(tenant: TenantId, uid: UserId, sessionId: string, reason: RevokeReason): Promise<boolean> {
+    if (!isDecimalId(uid) || !isDecimalId(sessionId)) return Promise.resolve(false);
+    return this.sources.run(tenant, (db) =>
+      db.transaction(async (tx) => {
+        const session = await lockSession(tx, sessionId);
+        if (!session || session.uid !== uid || session.revokedAt !== null) return false;
+        await revoke(tx, session.id, reason);
+        return true;
+      }),
+    );
+  }
+
+  /** Sessions of the user that are not revoked, the newest first; `limit` bounds the answer. */
+  async list(tenant: TenantId, uid: UserId, limit: number): Promise<SessionInfo[]> {
+    if (!isDecimalId(uid)) return [];
+    const rows = await this.sources.run(tenant, (db) =>
+      db.query<SessionInfo>(
+        `SELECT s.id AS sessionId, s.device_id AS deviceId, s.device, s.created_at AS createdAt,
+                s.last_used_at AS lastUsedAt
+         FROM im_sessions s
+         WHERE s.uid = ? AND s.revoked_at IS NULL AND s.last_used_at > NOW(3) - INTERVAL ? SECOND
+         ORDER BY s.id DESC LIMIT ?`,
+        [uid, this.env.REFRESH_TOKEN_TTL_SECONDS, limit],
+      ),
+    );
+    return rows;
+  }
+
+  /** @returns ids of the sessions that were ended by this call */
+  async revokeAll(tenant: TenantId, uid: UserId, reason: RevokeReason): Promise<string[]> {
+    if (!isDecimalId(uid)) return [];
+    return this.sources.run(tenant, (db) =>
+      db.transaction(async (tx) => {
+        const standing = 'SELECT id FROM im_sessions WHERE uid = ? AND revoked_at IS NULL ORDER BY id FOR UPDATE';
+        const rows = (await tx.query(standing, [uid])) as { id: string }[];
+        for (const row of rows) await revoke(tx, row.id, reason);
+        return rows.map((row) => row.id);
+      }),
+    );
+  }
+
+  /** The truth about one session. */
+  async stands(tenant: TenantId, uid: UserId, sessionId: string): Promise<boolean> {
+    if (!isDecimalId(uid) || !isDecimalId(sessionId)) return false;
+    const rows = await this.sources.run(tenant, (db) =>
+      db.query('SELECT 1 FROM im_sessions WHERE id = ? AND uid = ? AND revoked_at IS NULL', [sessionId, uid]),
+    );
+    return rows.length === 1;
+  }
+
+  private async addToken(tx: EntityManager, sessionId: string, token: string): Promise<void> {
+    await tx.query(
+      `INSERT INTO im_refresh_tokens (hash, session_id, expires_at) VALUES (?, ?, NOW(3) + INTERVAL ? SECOND)`,
+      [hashToken(token), sessionId, this.env.REFRESH_TOKEN_TTL_SECONDS],
+    );
+  }
+}
+
+function lockSession(tx: EntityManager, sessionId: string): Promise<SessionEntity | null> {
+  return tx.findOne(SessionEntity, { where: { id: sessionId }, lock: { mode: 'pessimistic_write' } });
+}
+
+async function revoke(tx: EntityManager, sessionId: string, reason: RevokeReason): Promise<void> {
+  await tx.query('UPDATE im_sessions SET revoked_at = NOW(3), reason = ? WHERE id = ?', [reason, sessionId]);
+}

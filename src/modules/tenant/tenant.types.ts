@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import type { TenantId } from '../../platform/ids/ids.js';
+import type { ConnectionInfo } from '../../platform/mysql/connection-info.js';
+
+/** A tenant's own settings (`im_tenants.settings`); what is missing has its default, what is unknown is left alone. */
+export const tenantSettingsSchema = z.looseObject({
+  /** May people register themselves (`open`), or does the operator make the accounts? */
+  registration: z.enum(['open', 'closed']).default('closed'),
+});
+
+export type TenantSettings = Readonly<z.infer<typeof tenantSettingsSchema>>;
+export type TenantStatus = 'active' | 'disabled';
+
+/** A tenant as this process knows it; never changed in place. */
+export interface Tenant {
+  readonly id: TenantId;
+  /** The enterprise code. */
+  readonly code: string;
+  readonly name: string;
+  readonly status: TenantStatus;
+  readonly settings: TenantSettings;
+  /** Null when its secret cannot be resolved: the tenant is known, its database cannot be opened. */
+  readonly connection: ConnectionInfo | null;
+}
+
+/** Enterprise codes; compared byte for byte. */
+export const TENANT_CODE = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;

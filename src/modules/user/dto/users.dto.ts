@@ -1,0 +1,74 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsOptional } from 'class-validator';
+import { AreIds, IfGiven, IsLine } from '../../../platform/http/dto-rules.js';
+import { GENDERS } from '../user.types.js';
+
+const MAX_UIDS = 200;
+
+export class UsersQuery {
+  @ApiProperty({ type: String, description: `1 to ${MAX_UIDS} ids, separated by commas`, example: '1,2' })
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.split(',') : value))
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MAX_UIDS)
+  @AreIds()
+  uids: string[];
+}
+
+export class PatchMeDto {
+  @ApiPropertyOptional({ description: '1 to 64 characters, no control characters' })
+  @IfGiven()
+  @IsLine(1, 64)
+  nickname?: string;
+
+  @ApiPropertyOptional({ description: 'object key or URL of the picture, at most 512 characters' })
+  @IfGiven()
+  @IsLine(0, 512)
+  avatar?: string;
+
+  @ApiPropertyOptional({ description: 'at most 255 characters' })
+  @IfGiven()
+  @IsLine(0, 255)
+  signature?: string;
+
+  @ApiPropertyOptional({ enum: GENDERS, nullable: true, description: 'null removes it' })
+  @IsOptional()
+  @IsIn(GENDERS)
+  gender?: string | null;
+
+  @ApiPropertyOptional({ type: String, nullable: true, description: 'at most 64 characters; null removes it' })
+  @IsOptional()
+  @IsLine(1, 64)
+  region?: string | null;
+}
+
+export class UserView {
+  @ApiProperty({ example: '1', description: 'decimal id' })
+  uid: string;
+
+  @ApiProperty()
+  nickname: string;
+
+  @ApiProperty({ description: 'empty when there is none' })
+  avatar: string;
+
+  @ApiProperty({ description: 'empty when there is none' })
+  signature: string;
+
+  @ApiPropertyOptional({ enum: GENDERS })
+  gender?: string;
+
+  @ApiPropertyOptional()
+  region?: string;
+}
+
+export class OwnUserView extends UserView {
+  @ApiProperty({ description: 'the login name; told to its owner alone' })
+  account: string;
+}
+
+export class UsersView {
+  @ApiProperty({ type: [UserView], description: 'in the order asked for; ids without a user are left out' })
+  items: UserView[];
+}

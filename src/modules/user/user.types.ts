@@ -1,0 +1,43 @@
+import type { UserId } from '../../platform/ids/ids.js';
+
+export const GENDERS = ['male', 'female', 'other'] as const;
+
+/** What everybody in the tenant may see of a user. */
+export interface UserProfile {
+  readonly uid: UserId;
+  readonly nickname: string;
+  readonly avatar: string;
+  readonly signature: string;
+  readonly gender?: string;
+  readonly region?: string;
+}
+
+/** What the user sees of himself. */
+export interface OwnProfile extends UserProfile {
+  readonly account: string;
+}
+
+/** For the login alone; leaves no process. */
+export interface UserCredentials {
+  readonly uid: UserId;
+  readonly passwordHash: string | null;
+  readonly active: boolean;
+}
+
+export interface NewUser {
+  readonly account: string;
+  readonly nickname: string;
+  /** argon2id in PHC form; null for a user who cannot log in by password. */
+  readonly passwordHash: string | null;
+}
+
+export interface ProfilePatch {
+  readonly nickname?: string;
+  readonly avatar?: string;
+  readonly signature?: string;
+  readonly gender?: string | null;
+  readonly region?: string | null;
+}
+
+/** Login names; compared byte for byte. */
+export const ACCOUNT = /^[A-Za-z0-9_.@-]{3,64}$/;
