@@ -73,13 +73,17 @@ class Child {
    * Waits until `isReady` says so. When the program ends first, takes longer than `timeoutMs`, or `signal` is aborted, it
    * is ended and the wait fails.
    * @param {() => Promise<boolean>} isReady
-   * @param {{ timeoutMs?: number, signal?: AbortSignal }} [options]
+   * @param {object} [options]
+   * @param {number} [options.timeoutMs]
+   * @param {AbortSignal} [options.signal]
+   * @param {number} [options.settleMs] how long it may still come up after an abort before it is ended; for a program that
+   *   must not be told to end while it starts
    */
-  async waitUntil(isReady, { timeoutMs = 120_000, signal } = {}) {
+  async waitUntil(isReady, { timeoutMs = 120_000, signal, settleMs = 0 } = {}) {
     const deadlineMs = Date.now() + timeoutMs;
     while (!(await isReady())) {
       if (signal?.aborted) {
-        await this.stop(10_000);
+        await this.breakOff(isReady, settleMs);
         throw new Stopped();
       }
       if (this.hasExited) throw new UserError(`${this.name} ended at once (${await this.exited}).${this.lastWords()}`);
@@ -89,6 +93,12 @@ class Child {
       }
       await sleep(50);
     }
+  }
+
+  async breakOff(isReady, settleMs) {
+    const deadlineMs = Date.now() + settleMs;
+    while (!this.hasExited && Date.now() < deadlineMs && !(await isReady())) await sleep(50);
+    await this.stop(5_000);
   }
 
   lastWords() {

@@ -86,7 +86,8 @@ async function startMysql(options) {
   const child = new Child({ name, command: program.command, args, logFile: log, records });
   // The greeting alone could come from a stranger on the port, so the process must live as well.
   const isReady = async () => (await readMysqlGreeting(chosenPort)) !== undefined && !child.hasExited;
-  await child.waitUntil(isReady, { signal });
+  // MariaDB hangs for good when SIGTERM comes in the middle of its start.
+  await child.waitUntil(isReady, { signal, settleMs: 8_000 });
   const { user, password } = account;
   return {
     host: '127.0.0.1',

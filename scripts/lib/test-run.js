@@ -70,7 +70,18 @@ class TestRun {
     fs.mkdirSync(this.folder, { recursive: true });
     const options = { signal: this.signal, records: this.records };
     await ensureDependencies(this.root, options);
-    await ensureBuild(this.root, options);
+    await this.build(options);
+  }
+
+  /** A broken build is one failure; the checks and tests that follow say more about it. */
+  async build(options) {
+    try {
+      await ensureBuild(this.root, options);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      complain(error.message);
+      this.add({ passed: 0, failed: 1 });
+    }
   }
 
   add({ passed, failed }) {

@@ -82,7 +82,9 @@ describe('npm start', () => {
   let launcher: Launcher;
   let redis: Redis;
 
-  afterAll(() => redis?.disconnect());
+  afterAll(() => {
+    if (redis && redis.status !== 'end') redis.disconnect();
+  });
 
   it('sets everything up, starts two nodes and tells where they are', async () => {
     launcher = startLauncher();
@@ -136,6 +138,7 @@ describe('npm start', () => {
     expect(after.mysql).toEqual({ ...before.mysql, pid: after.mysql.pid });
     expect(await redis.get('kept')).toBe('first');
     expect(await readFromMysql()).toEqual(['first']);
+    redis.disconnect();
   });
 
   it('ends everything on SIGTERM, also when the signal comes twice', async () => {
