@@ -1,8 +1,7 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { ENV, type Env } from '../../platform/env/env.js';
+import { ENV, type Env, type ToolEnv } from '../../platform/env/env.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
 import { createRedisClient, type RedisClient } from '../../platform/redis/redis-clients.js';
-import { RedisScripts } from '../../platform/redis/redis-scripts.js';
 
 /** The channel on which "the control database has changed" is told to all nodes. */
 @Injectable()
@@ -12,7 +11,6 @@ export class TenantChanges implements OnApplicationShutdown {
   constructor(
     @Inject(ENV) private readonly env: Env,
     private readonly keys: RedisKeys,
-    private readonly scripts: RedisScripts,
   ) {}
 
   /** Calls `reload` at every message, and when the connection is there (again): messages may have been missed. */
@@ -26,13 +24,28 @@ export class TenantChanges implements OnApplicationShutdown {
     sub.subscribe(channel).catch(() => undefined);
   }
 
-  /** @throws RedisUnavailable; the nodes then notice at their next regular reload. */
-  async publish(): Promise<void> {
-    const channel = this.keys.of('configChanged', {});
-    await this.scripts.command('publish', (client) => client.publish(channel, 'tenants'));
-  }
-
   onApplicationShutdown(): void {
     this.sub?.disconnect();
+  }
+}
+
+/**
+ * Tells all nodes to read the tenants again, for a process that has no Redis connection of its own.
+ * @returns false when Redis does not answer in time: the nodes then notice at their next regular reload
+ */
+export async function publishTenantChange(env: ToolEnv): Promise<boolean> {
+  const client = createRedisClient(env, 'command');
+  client.on('error', () => undefined);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      client.once('ready', resolve);
+      setTimeout(() => reject(new Error('no answer')), env.REDIS_DIAL_TIMEOUT_MS).unref();
+    });
+    await client.publish(new RedisKeys(env).of('configChanged', {}), 'tenants');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    client.disconnect();
   }
 }

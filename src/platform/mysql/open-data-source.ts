@@ -1,38 +1,27 @@
-import { createConnection, type Connection, type Pool } from 'mysql2';
+import type { Connection, Pool } from 'mysql2';
 import { DataSource } from 'typeorm';
 import type { ConnectionInfo } from './connection-info.js';
 import { dataSourceOptions, type DatabaseSchema, type PoolLimits } from './data-source-options.js';
+import { errnoOf } from './mysql-errors.js';
+import { queryOnce } from './query-once.js';
 import { configureSession, flavorOf, sessionStatements, type Flavor } from './session-settings.js';
 
 /** What one short connection tells of a server. */
 export async function probeFlavor(info: ConnectionInfo, connectTimeoutMs: number): Promise<Flavor> {
-  const rows = await onceQuery(info, connectTimeoutMs, 'SELECT VERSION() AS version');
-  return flavorOf(String((rows as { version: unknown }[])[0].version));
+  const [row] = await queryOnce<{ version: unknown }>(info, connectTimeoutMs, 'SELECT VERSION() AS version');
+  return flavorOf(String(row.version));
 }
+
+/** The user may use this database, but make none. */
+const MAY_NOT_CREATE = 1044;
 
 /** Makes a database that is not there yet, with the character set that every table expects. */
 export async function createDatabaseIfMissing(info: ConnectionInfo, connectTimeoutMs: number): Promise<void> {
   if (!/^\w{1,64}$/.test(info.database)) throw new Error(`not a usable database name: ${info.database}`);
   const sql = `CREATE DATABASE IF NOT EXISTS \`${info.database}\` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`;
-  await onceQuery({ ...info, database: '' }, connectTimeoutMs, sql);
-}
-
-function onceQuery(info: ConnectionInfo, connectTimeoutMs: number, sql: string): Promise<unknown> {
-  const connection = createConnection({
-    host: info.host,
-    port: info.port,
-    user: info.user,
-    password: info.password,
-    database: info.database || undefined,
-    connectTimeout: connectTimeoutMs,
-  });
-  return new Promise((resolve, reject) => {
-    connection.on('error', reject);
-    connection.query(sql, (error: unknown, rows: unknown) => {
-      connection.destroy();
-      if (error) reject(error as Error);
-      else resolve(rows);
-    });
+  await queryOnce({ ...info, database: '' }, connectTimeoutMs, sql).catch((error: unknown) => {
+    // An operator may have made it by hand for a user without that right; if not, connecting to it says so.
+    if (errnoOf(error) !== MAY_NOT_CREATE) throw error;
   });
 }
 

@@ -1,0 +1,214 @@
+import type { DataSource } from 'typeorm';
+import { resolveSecret, type ToolEnv } from '../../platform/env/env.js';
+import { AppError, invalid } from '../../platform/errors/app-error.js';
+import { parseMysqlUrl, type ConnectionInfo } from '../../platform/mysql/connection-info.js';
+import { migrateDatabase } from '../../platform/mysql/migrate.js';
+import { openDataSource, probeFlavor } from '../../platform/mysql/open-data-source.js';
+import { queryOnce } from '../../platform/mysql/query-once.js';
+import type { Schemas } from '../../platform/platform.module.js';
+import { tenantConnection } from './tenant-snapshot.js';
+import { TenantEntity } from './tenant.entity.js';
+import { TENANT_CODE, tenantSettingsSchema, type TenantStatus } from './tenant.types.js';
+
+export interface NewTenant {
+  /** Enterprise code. */
+  readonly code: string;
+  readonly name: string;
+  /** Default: `im_<code>`. */
+  readonly dbName?: string;
+  readonly dbHost?: string;
+  readonly dbPort?: number;
+  readonly dbUser?: string;
+  /** `env:NAME` of the variable that holds the password. */
+  readonly dbSecretRef?: string;
+  readonly settings?: object;
+}
+
+export interface MigrationReport {
+  readonly database: string;
+  /** Null for the control database. */
+  readonly code: string | null;
+  /** Names of the migrations that ran now. */
+  readonly ran: readonly string[];
+  readonly error?: unknown;
+}
+
+const CREATE_LOCK_WAIT_SECONDS = 60;
+
+/** What operators do with tenants, beside the running nodes: used by the command line. Holds one connection pool: `close()` it. */
+export class TenantProvisioning {
+  private constructor(
+    private readonly source: DataSource,
+    private readonly controlInfo: ConnectionInfo,
+    private readonly env: ToolEnv,
+    private readonly schemas: Schemas,
+    /** What opening did to the control database. */
+    readonly control: MigrationReport,
+  ) {}
+
+  /** Makes the control database when it is missing and brings its tables up to date. */
+  static async open(env: ToolEnv, schemas: Schemas): Promise<TenantProvisioning> {
+    const info = parseMysqlUrl(env.MYSQL_URL);
+    const ran = await migrateDatabase(info, schemas.control);
+    const flavor = await probeFlavor(info, env.MYSQL_CONNECT_TIMEOUT_MS);
+    const source = await openDataSource(flavor, info, schemas.control, {
+      connections: 2,
+      connectTimeoutMs: env.MYSQL_CONNECT_TIMEOUT_MS,
+      statementTimeoutMs: env.MYSQL_STATEMENT_TIMEOUT_MS,
+    });
+    return new TenantProvisioning(source, info, env, schemas, { database: info.database, code: null, ran });
+  }
+
+  close(): Promise<void> {
+    return this.source.destroy();
+  }
+
+  list(): Promise<TenantEntity[]> {
+    return this.source.getRepository(TenantEntity).find({ order: { id: 'ASC' } });
+  }
+
+  /** Brings every tenant's database up to date, the disabled ones' too; one that fails does not stop the others. */
+  async migrateAll(): Promise<MigrationReport[]> {
+    const reports: MigrationReport[] = [];
+    for (const row of await this.list()) {
+      const at = { database: row.dbName, code: row.code };
+      try {
+        reports.push({ ...at, ran: await migrateDatabase(this.connectionOf(row), this.schemas.tenant) });
+      } catch (error) {
+        reports.push({ ...at, ran: [], error });
+      }
+    }
+    return reports;
+  }
+
+  /**
+   * Makes the tenant's database and its tables, and only then the record that lets users in: what stopped half way is
+   * finished by the same call again.
+   * @returns the tenant's id
+   * @throws AppError VALIDATION_FAILED, CONFLICT
+   */
+  async create(request: NewTenant): Promise<string> {
+    const row = rowOf(request);
+    return this.alone(async () => {
+      const connection = this.connectionOf(row);
+      await this.refuseTaken(row, connection);
+      await this.refuseForeignTables(connection);
+      await migrateDatabase(connection, this.schemas.tenant);
+      const result = await this.source.getRepository(TenantEntity).insert(row);
+      return String(result.identifiers[0].id);
+    });
+  }
+
+  /** @returns false when it had that status already. @throws AppError TENANT_UNKNOWN */
+  async setStatus(code: string, status: TenantStatus): Promise<boolean> {
+    const repository = this.source.getRepository(TenantEntity);
+    const row = await repository.findOneBy({ code });
+    if (!row) throw new AppError('TENANT_UNKNOWN', { message: `There is no tenant with the code ${code}.` });
+    if (row.status === status) return false;
+    await repository.update({ id: row.id }, { status });
+    return true;
+  }
+
+  private connectionOf(row: Parameters<typeof tenantConnection>[0]): ConnectionInfo {
+    const connection = tenantConnection(row, this.controlInfo);
+    if (!connection) throw invalid('db-secret-ref', `${row.dbSecretRef} is not in the environment`);
+    return connection;
+  }
+
+  /** Two tenants in one database would read each other's users. */
+  private async refuseTaken(row: NewRow, connection: ConnectionInfo): Promise<void> {
+    const place = placeOf(connection);
+    if (place === placeOf(this.controlInfo)) {
+      throw new AppError('CONFLICT', { message: `${row.dbName} is the control database. Choose another db-name.` });
+    }
+    for (const other of await this.list()) {
+      if (other.code === row.code) {
+        throw new AppError('CONFLICT', {
+          message: `The tenant ${row.code} exists already (id ${other.id}, ${other.status}).`,
+        });
+      }
+      const otherPlace = placeOf({
+        host: other.dbHost ?? this.controlInfo.host,
+        port: other.dbPort ?? this.controlInfo.port,
+        database: other.dbName,
+      });
+      if (otherPlace === place) {
+        throw new AppError('CONFLICT', {
+          message: `The database ${row.dbName} belongs to the tenant ${other.code}. Choose another db-name.`,
+        });
+      }
+    }
+  }
+
+  private async refuseForeignTables(connection: ConnectionInfo): Promise<void> {
+    const tables = await queryOnce<{ name: string }>(
+      { ...connection, database: '' },
+      this.env.MYSQL_CONNECT_TIMEOUT_MS,
+      'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ?',
+      [connection.database],
+    );
+    if (tables.length === 0 || tables.some((table) => table.name === 'im_migrations')) return;
+    throw new AppError('CONFLICT', {
+      message: `The database ${connection.database} holds tables of something else. Choose another db-name.`,
+    });
+  }
+
+  /** One creation at a time in the whole installation: two could pass the checks together. */
+  private async alone<T>(work: () => Promise<T>): Promise<T> {
+    const runner = this.source.createQueryRunner();
+    const lock = `im_tenants:${this.controlInfo.database}`.slice(0, 64);
+    try {
+      // Waiting in steps: the session's statement time limit is shorter than a migration may take.
+      const deadline = Date.now() + CREATE_LOCK_WAIT_SECONDS * 1000;
+      for (;;) {
+        const [row] = (await runner.query('SELECT GET_LOCK(?, 1) AS held', [lock])) as { held: string | number }[];
+        if (Number(row.held) === 1) break;
+        if (Date.now() > deadline) throw new AppError('IN_PROGRESS', { message: 'Another tenant is being created.' });
+      }
+      return await work();
+    } finally {
+      await runner.query('SELECT RELEASE_LOCK(?)', [lock]).catch(() => undefined);
+      await runner.release();
+    }
+  }
+}
+
+type NewRow = Pick<
+  TenantEntity,
+  'code' | 'name' | 'status' | 'dbName' | 'dbHost' | 'dbPort' | 'dbUser' | 'dbSecretRef' | 'settings'
+>;
+
+function rowOf(request: NewTenant): NewRow {
+  const { code, name, dbHost, dbPort, dbUser, dbSecretRef } = request;
+  const dbName = request.dbName ?? `im_${code.toLowerCase().replaceAll('-', '_')}`;
+  if (!TENANT_CODE.test(code))
+    throw invalid('code', 'must be 1 to 63 letters, digits, _ or -, a letter or digit first');
+  if (name.trim() === '' || [...name].length > 128) throw invalid('name', 'must have 1 to 128 characters');
+  if (!/^[A-Za-z0-9_]{1,64}$/.test(dbName)) throw invalid('db-name', 'must be 1 to 64 letters, digits or _');
+  if (dbPort !== undefined && !(Number.isInteger(dbPort) && dbPort >= 1 && dbPort <= 65535)) {
+    throw invalid('db-port', 'must be a whole number from 1 to 65535');
+  }
+  if (dbSecretRef !== undefined && !/^env:[A-Za-z_][A-Za-z0-9_]*$/.test(dbSecretRef)) {
+    throw invalid('db-secret-ref', 'must look like env:NAME');
+  }
+  if (dbSecretRef !== undefined && resolveSecret(dbSecretRef) === undefined) {
+    throw invalid('db-secret-ref', `${dbSecretRef} is not in the environment`);
+  }
+  return {
+    code,
+    name,
+    status: 'active',
+    dbName,
+    dbHost: dbHost ?? null,
+    dbPort: dbPort ?? null,
+    dbUser: dbUser ?? null,
+    dbSecretRef: dbSecretRef ?? null,
+    settings: JSON.stringify(tenantSettingsSchema.parse(request.settings ?? {})),
+  };
+}
+
+/** Database names differ in case only on some file systems: taken as equal everywhere. */
+function placeOf({ host, port, database }: Pick<ConnectionInfo, 'host' | 'port' | 'database'>): string {
+  const sameHost = /^(localhost|::1|127\.0\.0\.1)$/i.test(host) ? 'localhost' : host.toLowerCase();
+  return `${sameHost}:${port}/${database.toLowerCase()}`;
+}
