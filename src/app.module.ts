@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { AuthModule } from './modules/auth/auth.module.js';
+import { GroupModule } from './modules/group/group.module.js';
 import { RelationModule } from './modules/relation/relation.module.js';
 import { TenantModule } from './modules/tenant/tenant.module.js';
 import { UserModule } from './modules/user/user.module.js';
@@ -12,7 +13,14 @@ export class AppModule {
   static register(env: Env): DynamicModule {
     return {
       module: AppModule,
-      imports: [PlatformModule.register(env, schemas), TenantModule, AuthModule, UserModule, RelationModule],
+      imports: [
+        PlatformModule.register(env, schemas),
+        TenantModule,
+        AuthModule,
+        UserModule,
+        RelationModule,
+        GroupModule,
+      ],
     };
   }
 }

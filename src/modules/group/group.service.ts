@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { AppError } from '../../platform/errors/app-error.js';
 import type { TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import type { TenantDb } from '../../platform/mysql/tenant-db.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
@@ -7,7 +8,7 @@ import { Logger } from '../../platform/observe/logger.js';
 import { RedisUnavailable } from '../../platform/redis/redis-scripts.js';
 import { selectAccess, selectActive, selectTopicsOf } from './access.store.js';
 import { GroupAccessCache } from './group.redis.js';
-import type { GroupAccess } from './group.types.js';
+import { decide, type GroupAccess, type GroupAction } from './group.types.js';
 
 const FILL_TRIES = 3;
 
@@ -42,6 +43,17 @@ export class GroupService {
   async accessFromMysql(db: TenantDb, topic: Topic, uid: UserId): Promise<GroupAccess> {
     const found = await selectAccess((sql, values) => db.query(sql, values), topic, [uid]);
     return found.get(uid) as GroupAccess;
+  }
+
+  /**
+   * Reads the user's access from MySQL and decides.
+   * @throws AppError of the decision
+   */
+  async require(db: TenantDb, uid: UserId, topic: Topic, action: GroupAction): Promise<GroupAccess> {
+    const access = await this.accessFromMysql(db, topic, uid);
+    const refusal = decide(access, action, Date.now());
+    if (refusal !== null) throw new AppError(refusal);
+    return access;
   }
 
   /**

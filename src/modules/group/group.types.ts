@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../platform/errors/error-table.js';
+import type { Topic, UserId } from '../../platform/ids/ids.js';
 
 export type GroupRole = 'owner' | 'admin' | 'member';
 
@@ -88,4 +89,34 @@ function isMuted(access: GroupAccess, role: GroupRole, nowMs: number): boolean {
 /** Whom an actor may kick, mute or rename: only those below him. */
 export function mayActOn(actor: GroupRole, target: GroupRole): boolean {
   return GROUP_ROLES.indexOf(actor) < GROUP_ROLES.indexOf(target);
+}
+
+/** What changed, as the wire names it. */
+export type GroupChangeKind =
+  | 'joined'
+  | 'left'
+  | 'kicked'
+  | 'muted'
+  | 'unmuted'
+  | 'role'
+  | 'profile'
+  | 'settings'
+  | 'announcement'
+  | 'transferred'
+  | 'dismissed';
+
+export interface GroupChanged {
+  readonly topic: Topic;
+  readonly kind: GroupChangeKind;
+  readonly actor: UserId;
+  /** Members that it happened to. */
+  readonly targets?: readonly UserId[];
+  /** Fields with their new values. */
+  readonly patch?: Readonly<Record<string, unknown>>;
+}
+
+declare module '../../platform/socket/events.js' {
+  interface ServerEvents {
+    'group:changed': GroupChanged;
+  }
 }

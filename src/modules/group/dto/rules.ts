@@ -1,0 +1,51 @@
+import { registerDecorator, ValidateIf } from 'class-validator';
+import { isDecimalId } from '../../../platform/ids/ids.js';
+
+/** C0 and C1 controls, line and paragraph separators, lone surrogates: they imitate other text or cannot be stored. */
+const UNUSABLE = /[\p{Cc}\p{Cs}\u2028\u2029]/u;
+const UNUSABLE_BUT_LINES = /[^\P{Cc}\n\t]|\p{Cs}/u;
+const ISO_UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/;
+
+/** Absent is fine; null is not (unlike `IsOptional`). */
+export const IfGiven = (): PropertyDecorator => ValidateIf((_object, value) => value !== undefined);
+
+function rule(name: string, message: string, validate: (value: unknown) => boolean): PropertyDecorator {
+  return (target, property) =>
+    registerDecorator({
+      name,
+      target: target.constructor,
+      propertyName: String(property),
+      validator: { validate, defaultMessage: () => message },
+    });
+}
+
+function fits(value: unknown, min: number, max: number, unusable: RegExp): boolean {
+  if (typeof value !== 'string' || unusable.test(value)) return false;
+  const length = [...value].length;
+  return length >= min && length <= max && (min === 0 || value.trim() !== '');
+}
+
+/** One line of `min` to `max` code points, not only spaces when `min` is above 0. */
+export const IsLine = (min: number, max: number): PropertyDecorator =>
+  rule('isLine', `must be one line of ${min} to ${max} characters without control characters`, (value) =>
+    fits(value, min, max, UNUSABLE),
+  );
+
+/** Text of at most `max` code points that may have lines. */
+export const IsText = (max: number): PropertyDecorator =>
+  rule('isText', `must be text of at most ${max} characters`, (value) => fits(value, 0, max, UNUSABLE_BUT_LINES));
+
+export const IsId = (): PropertyDecorator => rule('isId', 'must be a decimal id, as a string', isDecimalId);
+
+export const EachIsId = (): PropertyDecorator =>
+  rule('eachIsId', 'must be decimal ids, as strings', (value) => Array.isArray(value) && value.every(isDecimalId));
+
+/** `null`, or a time as the protocol writes it, before the year 9999. */
+export const IsTimeOrNull = (): PropertyDecorator =>
+  rule('isTimeOrNull', 'must be an ISO 8601 UTC time such as 2026-01-31T12:00:00.000Z, or null', (value) => {
+    if (value === null) return true;
+    if (typeof value !== 'string' || !ISO_UTC.test(value)) return false;
+    const time = new Date(value);
+    // Date takes the 31st of February for a day in March.
+    return !Number.isNaN(time.getTime()) && time.toISOString().slice(0, 10) === value.slice(0, 10) && value > '1971';
+  });

@@ -1,0 +1,122 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '../../platform/errors/app-error.js';
+import type { Actor, Topic, UserId } from '../../platform/ids/ids.js';
+import { Logger } from '../../platform/observe/logger.js';
+import { topicRoom, userRoom } from '../../platform/socket/rooms.js';
+import { SocketServer } from '../../platform/socket/socket-server.js';
+import { PresenceService } from '../presence/presence.service.js';
+import { AccessInvalidation } from './access-invalidation.js';
+import { GroupService } from './group.service.js';
+import type { GroupChanged } from './group.types.js';
+
+/** A node that does not confirm a join costs its members a catch-up, not the caller his answer. */
+const JOIN_WAIT_MS = 3_000;
+
+type Change = Omit<GroupChanged, 'topic' | 'actor'>;
+
+/**
+ * What follows a committed change of a group, in this order: access records go, the nodes are told, clients hear of it.
+ * Nothing here can undo the change.
+ */
+@Injectable()
+export class GroupAnnouncer {
+  constructor(
+    private readonly invalidation: AccessInvalidation,
+    private readonly presence: PresenceService,
+    private readonly sockets: SocketServer,
+    private readonly groups: GroupService,
+    private readonly log: Logger,
+  ) {}
+
+  /** A change that moves nobody in or out. */
+  async changed(actor: Actor, topic: Topic, ...changes: Change[]): Promise<void> {
+    await this.invalidation.invalidate(actor.tenant, topic);
+    for (const change of changes) this.tellTopic(actor, topic, change);
+  }
+
+  /** Their sockets hear the topic from now on, the event included: each of them once. */
+  async joined(actor: Actor, topic: Topic, uids: readonly UserId[]): Promise<void> {
+    await this.invalidation.invalidate(actor.tenant, topic);
+    const joining = this.ask('topic:join', actor, topic, { uids });
+    const late = new Promise((resolve) => setTimeout(resolve, JOIN_WAIT_MS).unref());
+    await Promise.race([joining, late]);
+    this.tellTopic(actor, topic, { kind: 'joined', targets: uids });
+  }
+
+  /**
+   * Returns when no socket of theirs hears the topic any more, on any node. They hear of it themselves after they are out,
+   * so that each socket does once.
+   * @param first false when the change was stored by an earlier call: then it was told already
+   * @throws AppError SHORT_STATE_UNAVAILABLE when not every node confirmed
+   */
+  async removed(
+    actor: Actor,
+    topic: Topic,
+    uids: readonly UserId[],
+    kind: 'left' | 'kicked',
+    first: boolean,
+  ): Promise<void> {
+    const invalidated = await this.invalidation.invalidate(actor.tenant, topic);
+    const confirmed = await this.ask('topic:leave', actor, topic, { uids });
+    await this.rejoin(actor, topic, uids);
+    if (first) {
+      const change: Change = { kind, targets: uids };
+      this.tellTopic(actor, topic, change);
+      for (const uid of uids) this.tell(userRoom(actor.tenant, uid), actor, topic, change);
+    }
+    if (!invalidated || !confirmed) throw unconfirmed();
+  }
+
+  /**
+   * The members hear of it while they are still in the topic's room; then nobody is.
+   * @throws AppError SHORT_STATE_UNAVAILABLE when not every node confirmed
+   */
+  async dismissed(actor: Actor, topic: Topic, first: boolean): Promise<void> {
+    const invalidated = await this.invalidation.invalidate(actor.tenant, topic);
+    if (first) this.tellTopic(actor, topic, { kind: 'dismissed' });
+    const confirmed = await this.ask('topic:close', actor, topic, {});
+    if (!invalidated || !confirmed) throw unconfirmed();
+  }
+
+  /** Requests of two changes can overtake each other: who was added again meanwhile must not stay deaf. */
+  private async rejoin(actor: Actor, topic: Topic, uids: readonly UserId[]): Promise<void> {
+    try {
+      const back = await this.groups.activeMembers(actor.tenant, topic, uids);
+      if (back.length > 0) await this.ask('topic:join', actor, topic, { uids: back });
+    } catch (error) {
+      this.log.warn(
+        { tenant: actor.tenant, topic, error: (error as Error).message },
+        'members were not looked up again',
+      );
+    }
+  }
+
+  private async ask(kind: string, actor: Actor, topic: Topic, more: object): Promise<boolean> {
+    const { tenant } = actor;
+    try {
+      if (await this.presence.askLivingNodes(kind, { tenant, topic, ...more })) return true;
+      this.log.warn({ tenant, topic, kind }, 'not every node confirmed a change of members in time');
+    } catch (error) {
+      this.log.warn({ tenant, topic, kind, error: (error as Error).message }, 'the nodes could not be asked');
+    }
+    return false;
+  }
+
+  private tellTopic(actor: Actor, topic: Topic, change: Change): void {
+    this.tell(topicRoom(actor.tenant, topic), actor, topic, change);
+  }
+
+  private tell(room: string, actor: Actor, topic: Topic, change: Change): void {
+    try {
+      this.sockets.emit(room, 'group:changed', { topic, actor: actor.uid, ...change });
+    } catch (error) {
+      this.log.warn({ tenant: actor.tenant, topic, error: (error as Error).message }, 'a change was not told');
+    }
+  }
+}
+
+function unconfirmed(): AppError {
+  return new AppError('SHORT_STATE_UNAVAILABLE', {
+    message: 'The change is stored but not yet confirmed on all nodes; repeat the call.',
+  });
+}

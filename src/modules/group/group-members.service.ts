@@ -1,0 +1,182 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '../../platform/errors/app-error.js';
+import type { Actor, Topic, UserId } from '../../platform/ids/ids.js';
+import { GroupAnnouncer } from './group-announcer.js';
+import { GroupChanges, type OpenChange } from './group-changes.js';
+import { GroupLimits } from './group-limits.js';
+import {
+  countMembers,
+  insertMembers,
+  lockMembers,
+  patchMember,
+  removeMember,
+  reviveMembers,
+  setOwner,
+  storeJoinedSeq,
+  unusableUsers,
+  type MemberPatch,
+} from './group.store.js';
+import { mayActOn, type GroupChanged, type GroupRole } from './group.types.js';
+
+type Told = Omit<GroupChanged, 'topic' | 'actor'>;
+
+export interface AddedMembers {
+  /** Those who were no members before this call. */
+  readonly added: readonly UserId[];
+  readonly memberCount: number;
+}
+
+/** Who is in a group, and as what. */
+@Injectable()
+export class GroupMembersService {
+  constructor(
+    private readonly changes: GroupChanges,
+    private readonly announcer: GroupAnnouncer,
+    private readonly limits: GroupLimits,
+  ) {}
+
+  /**
+   * Adds users; those who are members already stay as they are. One who comes back starts clean.
+   * @throws AppError VALIDATION_FAILED (unknown or disabled users, each in the details), CONFLICT (group is full)
+   */
+  async add(actor: Actor, topic: Topic, uids: readonly UserId[]): Promise<AddedMembers> {
+    const wanted = [...new Set(uids)];
+    const result = await this.changes.run(
+      actor,
+      topic,
+      (change) => this.addInside(change, actor, wanted),
+      (tx, { added }) => storeJoinedSeq(tx, topic, added),
+    );
+    if (result.added.length > 0) await this.announcer.joined(actor, topic, result.added);
+    return result;
+  }
+
+  /**
+   * Takes a member out: himself (leave) or another one (kick). Repeating a stored call confirms it again and succeeds.
+   * @throws AppError SHORT_STATE_UNAVAILABLE when it is stored and not every node has confirmed it yet
+   */
+  async remove(actor: Actor, topic: Topic, target: UserId): Promise<void> {
+    const kind = target === actor.uid ? 'left' : 'kicked';
+    const first = await this.changes.run(actor, topic, (change) =>
+      kind === 'left' ? leave(change, actor) : kick(change, target),
+    );
+    await this.announcer.removed(actor, topic, [target], kind, first);
+  }
+
+  /**
+   * Changes a member's role (owner only), mute or nickname.
+   * @param patch `mutedUntil` null or in the past ends a mute
+   */
+  async patch(actor: Actor, topic: Topic, target: UserId, patch: MemberPatch): Promise<void> {
+    await this.changes.run(actor, topic, (change) => patchInside(change, actor, target, patch));
+    await this.announcer.changed(actor, topic, ...patchEvents(target, patch));
+  }
+
+  /** Hands the group over to another member; the owner until now stays as an admin. */
+  async transfer(actor: Actor, topic: Topic, target: UserId): Promise<void> {
+    await this.changes.run(actor, topic, async (change) => {
+      await change.require('transfer');
+      await activeRole(change, target);
+      if (target === actor.uid) throw new AppError('CONFLICT', { message: 'You own this group already.' });
+      const { tx, group } = change;
+      await patchMember(tx, group.id, actor.uid, { role: 'admin' });
+      await patchMember(tx, group.id, target, { role: 'owner', mutedUntil: null });
+      await setOwner(tx, group.id, target);
+    });
+    await this.announcer.changed(actor, topic, { kind: 'transferred', targets: [target] });
+  }
+
+  private async addInside(change: OpenChange, actor: Actor, uids: readonly UserId[]): Promise<AddedMembers> {
+    await change.require('addMembers');
+    const { tx, group } = change;
+    await refuseUnusable(change, uids);
+    const known = await lockMembers(tx, group.id, uids);
+    const added = uids.filter((uid) => known.get(uid)?.state !== 'active');
+    const memberCount = group.memberCount + added.length;
+    const most = this.limits.maxMembers(actor.tenant);
+    if (added.length > 0 && memberCount > most) {
+      throw new AppError('CONFLICT', { message: `A group holds at most ${most} members here.` });
+    }
+    await insertMembers(
+      tx,
+      group.id,
+      added.filter((uid) => !known.has(uid)),
+      'member',
+    );
+    await reviveMembers(
+      tx,
+      group.id,
+      added.filter((uid) => known.has(uid)),
+    );
+    if (added.length > 0) await countMembers(tx, group.id, added.length);
+    return { added, memberCount };
+  }
+}
+
+async function refuseUnusable({ tx }: OpenChange, uids: readonly UserId[]): Promise<void> {
+  const unusable = new Set(await unusableUsers(tx, uids));
+  if (unusable.size > 0) throw unusableError('uids', uids, unusable);
+}
+
+/** Names each place in the request that holds no usable user. */
+export function unusableError(field: string, uids: readonly UserId[], unusable: ReadonlySet<UserId>): AppError {
+  const details = uids.flatMap((uid, index) =>
+    unusable.has(uid) ? [{ field: `${field}[${index}]`, problem: `${uid} is no active user of this tenant` }] : [],
+  );
+  return new AppError('VALIDATION_FAILED', { message: 'Some of these users do not exist or are disabled.', details });
+}
+
+/** @returns false when he had left, or was kicked, before */
+async function leave(change: OpenChange, actor: Actor): Promise<boolean> {
+  const { tx, group } = change;
+  const row = (await lockMembers(tx, group.id, [actor.uid])).get(actor.uid);
+  if (row && row.state !== 'active') return false;
+  await change.require('leave');
+  await removeMember(tx, group.id, actor.uid, 'left');
+  await countMembers(tx, group.id, -1);
+  return true;
+}
+
+/** @returns false when he was out before. @throws AppError NOT_FOUND when he never was a member */
+async function kick(change: OpenChange, target: UserId): Promise<boolean> {
+  const role = await change.require('kick');
+  const { tx, group } = change;
+  const row = (await lockMembers(tx, group.id, [target])).get(target);
+  if (!row) throw new AppError('NOT_FOUND', { message: 'This user is no member of the group.' });
+  if (row.state !== 'active') return false;
+  if (!mayActOn(role, row.role)) throw new AppError('FORBIDDEN');
+  await removeMember(tx, group.id, target, 'kicked');
+  await countMembers(tx, group.id, -1);
+  return true;
+}
+
+async function activeRole({ tx, group }: OpenChange, uid: UserId): Promise<GroupRole> {
+  const row = (await lockMembers(tx, group.id, [uid])).get(uid);
+  if (row?.state !== 'active') throw new AppError('NOT_FOUND', { message: 'This user is no member of the group.' });
+  return row.role;
+}
+
+async function patchInside(change: OpenChange, actor: Actor, target: UserId, patch: MemberPatch): Promise<void> {
+  const ownNickname = target === actor.uid && patch.role === undefined && patch.mutedUntil === undefined;
+  if (ownNickname) await change.require('editOwnNickname');
+  else {
+    const mine =
+      patch.role !== undefined
+        ? await change.require('setRole')
+        : await change.require(patch.mutedUntil !== undefined ? 'mute' : 'editNickname');
+    if (!mayActOn(mine, await activeRole(change, target))) throw new AppError('FORBIDDEN');
+  }
+  await patchMember(change.tx, change.group.id, target, patch);
+}
+
+function patchEvents(target: UserId, { role, mutedUntil, nickname }: MemberPatch): Told[] {
+  const targets = [target];
+  const events: Told[] = [];
+  if (role !== undefined) events.push({ kind: 'role', targets, patch: { role } });
+  if (mutedUntil !== undefined) {
+    const until = mutedUntil !== null && mutedUntil.getTime() > Date.now() ? mutedUntil.toISOString() : null;
+    events.push({ kind: until ? 'muted' : 'unmuted', targets, patch: { mutedUntil: until } });
+  }
+  if (nickname !== undefined) events.push({ kind: 'profile', targets, patch: { nickname } });
+  return events;
+}
