@@ -1,4 +1,4 @@
-import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
 /** A tenant's record in the control database. A NULL in a `db_…` column means: as the control database's server. */
 @Entity({ name: 'im_tenants' })
@@ -39,12 +39,15 @@ export class TenantEntity {
   @CreateDateColumn({ name: 'created_at', type: 'datetime', precision: 3, default: () => 'CURRENT_TIMESTAMP(3)' })
   createdAt: Date;
 
-  @UpdateDateColumn({
+  /** Kept by the database. */
+  @Column({
     name: 'updated_at',
     type: 'datetime',
     precision: 3,
     default: () => 'CURRENT_TIMESTAMP(3)',
     onUpdate: 'CURRENT_TIMESTAMP(3)',
+    insert: false,
+    update: false,
   })
   updatedAt: Date;
 }

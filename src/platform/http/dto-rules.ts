@@ -1,6 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
 import { IsString, registerDecorator, ValidateIf } from 'class-validator';
-import { isDecimalId } from '../ids/ids.js';
 
 /** C0 and C1 controls, line and paragraph separators: they let a name imitate other text. */
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
@@ -34,10 +33,6 @@ export function IsLine(min: number, max: number): PropertyDecorator {
     rule('isLine', (value) => isLine(value, min, max), message),
   );
 }
-
-/** An array of decimal ids; its length is bounded by `ArrayMinSize` and `ArrayMaxSize`. */
-export const AreIds = (): PropertyDecorator =>
-  rule('areIds', (value) => Array.isArray(value) && value.every(isDecimalId), 'must be decimal ids');
 
 /** Absent is fine; null is not (unlike `IsOptional`). */
 export const IfGiven = (): PropertyDecorator => ValidateIf((_object, value) => value !== undefined);

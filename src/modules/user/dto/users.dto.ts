@@ -1,7 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsOptional } from 'class-validator';
-import { AreIds, IfGiven, IsLine } from '../../../platform/http/dto-rules.js';
+import { IfGiven, IsLine } from '../../../platform/http/dto-rules.js';
+import { IsId } from '../../../platform/http/rules.js';
 import { GENDERS } from '../user.types.js';
 
 const MAX_UIDS = 200;
@@ -12,7 +13,7 @@ export class UsersQuery {
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(MAX_UIDS)
-  @AreIds()
+  @IsId({ each: true })
   uids: string[];
 }
 
