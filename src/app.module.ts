@@ -1,6 +1,10 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import { ConnectionModule } from './connection/connection.module.js';
 import { AuthModule } from './modules/auth/auth.module.js';
 import { GroupModule } from './modules/group/group.module.js';
+import { GroupMessageModule } from './modules/group-message/group-message.module.js';
+import { MessagingModule } from './modules/messaging/messaging.module.js';
+import { PresenceModule } from './modules/presence/presence.module.js';
 import { RelationModule } from './modules/relation/relation.module.js';
 import { TenantModule } from './modules/tenant/tenant.module.js';
 import { UserModule } from './modules/user/user.module.js';
@@ -19,7 +23,11 @@ export class AppModule {
         AuthModule,
         UserModule,
         RelationModule,
+        PresenceModule,
         GroupModule,
+        GroupMessageModule,
+        MessagingModule,
+        ConnectionModule,
       ],
     };
   }

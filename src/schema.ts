@@ -14,6 +14,7 @@ import { CreateUsers1764000000010 } from './migrations/tenant/0001-users.js';
 import { CreateSessions1764000000020 } from './migrations/tenant/0002-sessions.js';
 import { CreateRefreshTokens1764000000030 } from './migrations/tenant/0003-refresh-tokens.js';
 import { CreateFriends1764000000040 } from './migrations/tenant/0004-friends.js';
+import { GroupMessages1764000000200 } from './migrations/tenant/0020-group-messages.js';
 import type { Schemas } from './platform/platform.module.js';
 
 /** All tables of the product: entities stay with their modules, the order of the migrations is decided here. */
@@ -42,6 +43,7 @@ export const schemas: Schemas = {
       Groups1764000000120,
       GroupSettings1764000000130,
       GroupMembers1764000000140,
+      GroupMessages1764000000200,
     ],
   },
 };

@@ -10,6 +10,14 @@ export class StatementTimeout extends Error {
   }
 }
 
+/** COMMIT was sent and not answered: the transaction may be stored, and may still become stored. */
+export class CommitUnknown extends Error {
+  constructor(options: ErrorOptions) {
+    super('the outcome of a COMMIT is not known', options);
+    this.name = 'CommitUnknown';
+  }
+}
+
 export interface WriteResult {
   readonly affectedRows: number;
   readonly insertId: string | number;
@@ -105,18 +113,22 @@ export class WriterPool {
   }
 
   /**
-   * Runs `work` between START TRANSACTION and COMMIT, or ROLLBACK when it throws. An error of COMMIT itself means an
-   * unknown outcome and destroys the connection.
+   * Runs `work` between START TRANSACTION and COMMIT.
+   * @throws CommitUnknown when COMMIT was not answered; any other error means that nothing was stored: the transaction
+   * was rolled back, or its connection destroyed before COMMIT was sent
    */
   async transaction<T>(work: (session: WriterSession) => Promise<T>): Promise<T> {
     const session = await this.session();
     try {
       await session.write('START TRANSACTION');
       const result = await work(session);
-      await session.write('COMMIT');
+      await session.write('COMMIT').catch((cause: unknown) => {
+        session.destroy();
+        throw new CommitUnknown({ cause });
+      });
       return result;
     } catch (error) {
-      await session.write('ROLLBACK').catch(() => session.destroy());
+      if (!(error instanceof CommitUnknown)) await session.write('ROLLBACK').catch(() => session.destroy());
       throw error;
     } finally {
       session.release();

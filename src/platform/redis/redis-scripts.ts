@@ -23,9 +23,13 @@ export interface RedisScript {
   readonly sha: string;
 }
 
-/** Reads `lua/<verb>.lua` beside the calling module's file. */
+/**
+ * Reads `lua/<verb>.lua` beside the calling module's file. A line `--@include <name>` is replaced by `lua/<name>.lua`,
+ * since Redis has no way to share a function between scripts.
+ */
 export function loadScript(folder: string, verb: string): RedisScript {
-  const source = readFileSync(join(folder, 'lua', `${verb}.lua`), 'utf8');
+  const read = (name: string): string => readFileSync(join(folder, 'lua', `${name}.lua`), 'utf8');
+  const source = read(verb).replace(/^--@include (\w+)$/gm, (_line, name: string) => read(name));
   return { name: verb, source, sha: createHash('sha1').update(source).digest('hex') };
 }
 

@@ -11,8 +11,5 @@ export const topicRoom = (tenant: TenantId, topic: Topic): string => named(`${te
 /** Room of all sockets of one user. */
 export const userRoom = (tenant: TenantId, uid: UserId): string => named(`${tenant}:u:${uid}`);
 
-/** Room of all sockets of one login session. */
-export const sessionRoom = (tenant: TenantId, sessionId: string): string => named(`${tenant}:s:${sessionId}`);
-
-/** Room of all sockets of one tenant. */
-export const tenantRoom = (tenant: TenantId): string => named(`${tenant}:all`);
+/** Is it the room of a topic whose members change? */
+export const isMembersRoom = (room: string): boolean => /^\d+:t:(grp|room)_/.test(room);

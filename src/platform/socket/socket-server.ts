@@ -7,6 +7,7 @@ import { AppError } from '../errors/app-error.js';
 import { Logger } from '../observe/logger.js';
 import { Metrics } from '../observe/metrics.js';
 import { RedisClients } from '../redis/redis-clients.js';
+import { gatedAdapter } from './gated-adapter.js';
 import type { ServerEventName, ServerEvents } from './events.js';
 import { limitedParser } from './limited-parser.js';
 import { PubSubGuard } from './pubsub-guard.js';
@@ -28,6 +29,7 @@ export class SocketServer implements OnApplicationBootstrap {
   private guard?: PubSubGuard;
   private readonly gapListeners: (() => void)[] = [];
   private readonly failures;
+  private mayDeliver: (room: string) => boolean = () => true;
 
   constructor(
     private readonly http: HttpAdapterHost,
@@ -55,12 +57,11 @@ export class SocketServer implements OnApplicationBootstrap {
       publishFailed: (error) => this.lost('publish', error),
       subscribeFailed: (error) => this.lost('subscribe', error),
     });
-    server.adapter(
-      createShardedAdapter(this.redis.pub, this.redis.sub, {
-        channelPrefix: `${this.env.REDIS_KEY_PREFIX}:fanout`,
-        subscriptionMode: 'dynamic',
-      }),
-    );
+    const sharded = createShardedAdapter(this.redis.pub, this.redis.sub, {
+      channelPrefix: `${this.env.REDIS_KEY_PREFIX}:fanout`,
+      subscriptionMode: 'dynamic',
+    });
+    server.adapter(gatedAdapter(sharded, (room) => this.mayDeliver(room)) as never);
     this.redis.sub.on('ready', () => this.gap());
     this.redis.sub.on('subscribersReady', () => this.gap());
     server.use((_, next) => next(handshakeError(new AppError('NOT_FOUND', { message: `Connect to ${NAMESPACE}.` }))));
@@ -72,6 +73,11 @@ export class SocketServer implements OnApplicationBootstrap {
   get namespace(): Namespace {
     if (!this.server) throw new Error('the socket server is not up yet');
     return this.server.of(NAMESPACE);
+  }
+
+  /** Frames to a room are delivered on this node only while the gate says yes; other nodes get them all the same. */
+  setGate(mayDeliver: (room: string) => boolean): void {
+    this.mayDeliver = mayDeliver;
   }
 
   /** Called after frames between nodes may have been lost; clients then have to ask where they are behind. */
@@ -96,13 +102,9 @@ export class SocketServer implements OnApplicationBootstrap {
   }
 
   /** This node's sockets in a room. */
-  *localSockets(room?: string): Generator<ClientSocket> {
-    const namespace = this.namespace;
-    const ids = room === undefined ? namespace.sockets.keys() : (namespace.adapter.rooms.get(room) ?? []);
-    for (const id of ids) {
-      const client = namespace.sockets.get(id);
-      if (client) yield client as unknown as ClientSocket;
-    }
+  localSockets(room: string): ClientSocket[] {
+    const { adapter, sockets } = this.namespace;
+    return [...(adapter.rooms.get(room) ?? [])].flatMap((id) => (sockets.get(id) as unknown as ClientSocket) ?? []);
   }
 
   get localCount(): number {

@@ -1,0 +1,31 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../modules/auth/auth.module.js';
+import { GroupModule } from '../modules/group/group.module.js';
+import { MessagingModule } from '../modules/messaging/messaging.module.js';
+import { PresenceModule } from '../modules/presence/presence.module.js';
+import { Closing } from './closing.js';
+import { ConnectionService } from './connection.service.js';
+import { Handshake } from './handshake.js';
+import { LocalSockets } from './local-sockets.js';
+import { MembershipService } from './membership.service.js';
+import { ResyncService } from './resync.service.js';
+import { SessionGateway } from './session.gateway.js';
+import { ShutdownService } from './shutdown.service.js';
+import { TopicGateway } from './topic.gateway.js';
+
+@Module({
+  imports: [AuthModule, GroupModule, MessagingModule, PresenceModule],
+  providers: [
+    Closing,
+    ConnectionService,
+    Handshake,
+    LocalSockets,
+    MembershipService,
+    ResyncService,
+    SessionGateway,
+    ShutdownService,
+    TopicGateway,
+  ],
+  exports: [ShutdownService],
+})
+export class ConnectionModule {}

@@ -1,0 +1,101 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { PresenceService } from '../modules/presence/presence.service.js';
+import { TenantService } from '../modules/tenant/tenant.service.js';
+import type { TenantId } from '../platform/ids/ids.js';
+import { Logger } from '../platform/observe/logger.js';
+import { Metrics } from '../platform/observe/metrics.js';
+import { NodeBus } from '../platform/redis/node-bus.js';
+import { userRoom } from '../platform/socket/rooms.js';
+import type { ClientSocket } from '../platform/socket/socket-client.js';
+import { SocketRouter } from '../platform/socket/socket-router.js';
+import { SocketServer } from '../platform/socket/socket-server.js';
+import { Closing } from './closing.js';
+import { Handshake } from './handshake.js';
+import { LocalSockets } from './local-sockets.js';
+import { MembershipService } from './membership.service.js';
+
+const JOIN_TRIES = 5;
+const JOIN_RETRY_MS = 500;
+
+/**
+ * The life of a socket on one page: handshake, topics, ready, close. What it hears is decided by `MembershipService`, what
+ * it says is answered by `SocketRouter`.
+ */
+@Injectable()
+export class ConnectionService implements OnApplicationBootstrap {
+  private readonly connections;
+
+  constructor(
+    private readonly sockets: SocketServer,
+    private readonly router: SocketRouter,
+    private readonly handshake: Handshake,
+    private readonly local: LocalSockets,
+    private readonly membership: MembershipService,
+    private readonly closing: Closing,
+    private readonly presence: PresenceService,
+    private readonly tenants: TenantService,
+    private readonly bus: NodeBus,
+    private readonly log: Logger,
+    metrics: Metrics,
+  ) {
+    this.connections = metrics.gauge('im_connections', 'Sockets of this node');
+  }
+
+  onApplicationBootstrap(): void {
+    const { namespace } = this.sockets;
+    namespace.use((client, next) => this.handshake.middleware(client as unknown as ClientSocket, next));
+    namespace.on('connection', (client) => void this.open(client as unknown as ClientSocket));
+    this.presence.countConnections(() => this.local.size);
+    this.bus.handle<{ tenant: TenantId; sessionId: string }>('session:close', ({ tenant, sessionId }) => {
+      for (const client of this.local.ofSession(tenant, sessionId)) this.closing.close(client, 'revoked');
+    });
+    this.tenants.onDisabled((tenant) => {
+      for (const client of this.local.ofTenant(tenant)) this.closing.close(client, 'tenant_disabled');
+    });
+  }
+
+  private async open(client: ClientSocket): Promise<void> {
+    // 1. From the first moment every event is answered and every request about this user finds the socket.
+    this.local.add(client);
+    this.connections.set(this.local.size);
+    client.on('disconnect', () => this.closed(client));
+    this.router.attach(client);
+    this.closing.closeAtExpiry(client);
+    const { tenant, uid, sessionId } = client.data.actor;
+    void client.join(userRoom(tenant, uid));
+    // 2. Topics, and their subscriptions between the nodes.
+    const topics = client.data.subscribe === 'all' ? await this.joinTopics(client) : 0;
+    if (topics === null) return void client.disconnect(true);
+    await this.sockets.subscribed();
+    if (!client.connected) return;
+    // 3. Ready: from now on nothing of those topics is missed on a healthy connection.
+    this.sockets.emitTo(client, 'session:ready', {
+      uid,
+      sessionId,
+      nodeId: this.presence.nodeId,
+      serverTime: new Date().toISOString(),
+      topics,
+    });
+  }
+
+  /** @returns null when the memberships cannot be read: the client comes back by itself */
+  private async joinTopics(client: ClientSocket): Promise<number | null> {
+    const { tenant, uid } = client.data.actor;
+    for (let attempt = 1; client.connected; attempt += 1) {
+      try {
+        return await this.membership.joinAll(client);
+      } catch (error) {
+        this.log.warn({ tenant, uid, error: (error as Error).message }, 'the topics of a socket could not be read');
+        if (attempt === JOIN_TRIES) return null;
+        await new Promise((resolve) => setTimeout(resolve, JOIN_RETRY_MS * attempt));
+      }
+    }
+    return null;
+  }
+
+  private closed(client: ClientSocket): void {
+    this.local.remove(client);
+    this.connections.set(this.local.size);
+    this.closing.forget(client);
+  }
+}

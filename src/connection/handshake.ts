@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { IsIn, IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
+import { AuthService } from '../modules/auth/auth.service.js';
+import { AppError } from '../platform/errors/app-error.js';
+import { toAppError } from '../platform/errors/to-app-error.js';
+import { errorText } from '../platform/http/problem.filter.js';
+import { validateDto } from '../platform/http/validation.js';
+import { Logger } from '../platform/observe/logger.js';
+import type { ClientSocket } from '../platform/socket/socket-client.js';
+import { handshakeError } from '../platform/socket/socket-server.js';
+
+/** `auth` of the handshake. */
+class HandshakeDto {
+  @IsString()
+  @MinLength(1)
+  @MaxLength(4096)
+  token: string;
+
+  @IsOptional()
+  @IsString()
+  @MinLength(1)
+  @MaxLength(128)
+  deviceId?: string;
+
+  @IsOptional()
+  @IsIn(['ios', 'android', 'web', 'desktop'])
+  device?: string;
+
+  @IsOptional()
+  @IsIn(['all', 'manual'])
+  subscribe?: 'all' | 'manual';
+}
+
+/** Who connects is decided before there is a connection; the tenant comes from the verified token alone. */
+@Injectable()
+export class Handshake {
+  constructor(
+    private readonly auth: AuthService,
+    private readonly log: Logger,
+  ) {}
+
+  /** Socket.IO middleware: a refusal becomes a `connect_error` whose `data` is the error object. */
+  readonly middleware = (client: ClientSocket, next: (error?: Error) => void): void => {
+    this.admit(client).then(
+      () => next(),
+      (thrown: unknown) => {
+        const error = toAppError(thrown);
+        if (error.code === 'INTERNAL') this.log.error({ err: errorText(thrown) }, 'a handshake failed');
+        next(handshakeError(error));
+      },
+    );
+  };
+
+  private async admit(client: ClientSocket): Promise<void> {
+    const auth: unknown = client.handshake.auth;
+    const token = (auth as { token?: unknown } | null)?.token;
+    if (typeof token !== 'string' || token === '') throw new AppError('UNAUTHENTICATED');
+    const dto = await validateDto(HandshakeDto, auth);
+    const { actor, expiresAtMs } = await this.auth.authenticate(dto.token);
+    client.data.actor = actor;
+    client.data.expiresAtMs = expiresAtMs;
+    client.data.deviceId = dto.deviceId ?? null;
+    client.data.device = dto.device ?? null;
+    client.data.subscribe = dto.subscribe ?? 'all';
+    client.data.membershipChanges = 0;
+  }
+}

@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import type { TenantId, UserId } from '../platform/ids/ids.js';
+import type { ClientSocket } from '../platform/socket/socket-client.js';
+
+/** This node's sockets by whom they belong to. A node knows its own sockets and nothing else. */
+@Injectable()
+export class LocalSockets {
+  private readonly byUser = new Map<string, Set<ClientSocket>>();
+  private readonly sockets = new Set<ClientSocket>();
+
+  add(client: ClientSocket): void {
+    this.sockets.add(client);
+    const key = userKey(client.data.actor.tenant, client.data.actor.uid);
+    const own = this.byUser.get(key) ?? new Set();
+    this.byUser.set(key, own.add(client));
+  }
+
+  remove(client: ClientSocket): void {
+    this.sockets.delete(client);
+    const key = userKey(client.data.actor.tenant, client.data.actor.uid);
+    const own = this.byUser.get(key);
+    own?.delete(client);
+    if (own?.size === 0) this.byUser.delete(key);
+  }
+
+  get size(): number {
+    return this.sockets.size;
+  }
+
+  all(): ClientSocket[] {
+    return [...this.sockets];
+  }
+
+  ofUser(tenant: TenantId, uid: UserId): ClientSocket[] {
+    return [...(this.byUser.get(userKey(tenant, uid)) ?? [])];
+  }
+
+  ofTenant(tenant: TenantId): ClientSocket[] {
+    return this.all().filter((client) => client.data.actor.tenant === tenant);
+  }
+
+  ofSession(tenant: TenantId, sessionId: string): ClientSocket[] {
+    return this.ofTenant(tenant).filter((client) => client.data.actor.sessionId === sessionId);
+  }
+}
+
+const userKey = (tenant: TenantId, uid: UserId): string => `${tenant} ${uid}`;

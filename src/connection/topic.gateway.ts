@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { ArrayMaxSize, ArrayMinSize, IsArray } from 'class-validator';
+import { MessagingService } from '../modules/messaging/messaging.service.js';
+import { toAppError } from '../platform/errors/to-app-error.js';
+import type { ErrorBody } from '../platform/errors/app-error.js';
+import { IsTopicName } from '../platform/http/rules.js';
+import type { Topic } from '../platform/ids/ids.js';
+import { topicRoom } from '../platform/socket/rooms.js';
+import type { ClientSocket } from '../platform/socket/socket-client.js';
+import { SocketEvent } from '../platform/socket/socket-event.decorator.js';
+import { SocketServer } from '../platform/socket/socket-server.js';
+import { MembershipService } from './membership.service.js';
+
+class TopicsDto {
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(200)
+  @IsTopicName({ each: true })
+  topics: Topic[];
+}
+
+interface TopicAnswer {
+  readonly topic: Topic;
+  readonly lastSeq?: number;
+  readonly stableSeq?: number;
+  readonly readSeq?: number;
+  readonly role?: string | null;
+  readonly error?: ErrorBody;
+}
+
+/** What a socket hears. */
+@Injectable()
+export class TopicGateway {
+  constructor(
+    private readonly messaging: MessagingService,
+    private readonly membership: MembershipService,
+    private readonly sockets: SocketServer,
+  ) {}
+
+  /** Each topic has its own answer: one that is refused does not fail the others. */
+  @SocketEvent('topic:subscribe', TopicsDto)
+  async subscribe(client: ClientSocket, { topics }: TopicsDto): Promise<{ topics: TopicAnswer[] }> {
+    return { topics: await Promise.all([...new Set(topics)].map((topic) => this.subscribeTo(client, topic))) };
+  }
+
+  @SocketEvent('topic:unsubscribe', TopicsDto)
+  async unsubscribe(client: ClientSocket, { topics }: TopicsDto): Promise<void> {
+    for (const topic of topics) await client.leave(topicRoom(client.data.actor.tenant, topic));
+  }
+
+  private async subscribeTo(client: ClientSocket, topic: Topic): Promise<TopicAnswer> {
+    const { actor } = client.data;
+    try {
+      const role = await this.membership.join(client, topic, () => this.messaging.roleOf(actor, topic));
+      // The head comes after the subscription took effect: what is stored later is heard.
+      await this.sockets.subscribed();
+      return { topic, ...(await this.messaging.head(actor.tenant, topic)), readSeq: 0, role };
+    } catch (error) {
+      return { topic, error: toAppError(error).toBody() };
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ENV, type Env } from '../../platform/env/env.js';
+import { AppError } from '../../platform/errors/app-error.js';
+import { Metrics } from '../../platform/observe/metrics.js';
+import { RedisUnavailable } from '../../platform/redis/redis-scripts.js';
+import { GroupService } from '../group/group.service.js';
+import {
+  GroupMessageRedis,
+  type AdmitReply,
+  type Claimant,
+  type ClaimLives,
+  type Settlement,
+} from './group-message.redis.js';
+import { GroupMessageStore, type StoredMessage } from './group-message.store.js';
+import { RebaseService } from './rebase.service.js';
+
+/** A number that was given out and is neither stored nor void by then ends its epoch. */
+const IN_FLIGHT_DEADLINE_MS = 10_000;
+/** How long a retry waits for the attempt that is under way. */
+const PENDING_WAIT_MS = 500;
+const PENDING_POLL_MS = 25;
+/** Loads of the permission and rebases within one admission; more means that something undoes them. */
+const MAX_DETOURS = 8;
+
+export type Admission =
+  | Extract<AdmitReply, { status: 'ADMITTED' }>
+  | { readonly status: 'DONE'; readonly stored: Omit<StoredMessage, 'digest'> };
+
+/** The first hop of a send and its counterpart at the end: all that Redis knows of it. */
+@Injectable()
+export class AdmissionService {
+  private readonly lives: ClaimLives;
+  private readonly settleFailures;
+
+  constructor(
+    private readonly redis: GroupMessageRedis,
+    private readonly store: GroupMessageStore,
+    private readonly groups: GroupService,
+    private readonly rebases: RebaseService,
+    @Inject(ENV) env: Env,
+    metrics: Metrics,
+  ) {
+    this.lives = {
+      pendingSeconds: env.MSG_PENDING_TTL_SECONDS,
+      doneSeconds: env.MSG_DONE_TTL_SECONDS,
+      failedSeconds: env.MSG_FAILED_TTL_SECONDS,
+    };
+    this.settleFailures = metrics.counter(
+      'im_settle_failures_total',
+      'Settlements that Redis did not take; they heal by deadline',
+    );
+  }
+
+  /**
+   * @throws AppError NOT_MEMBER, MUTED, GROUP_DISMISSED, IDEMPOTENCY_CONFLICT, IN_PROGRESS, SEQ_UNAVAILABLE
+   */
+  async admit(claimant: Claimant): Promise<Admission> {
+    try {
+      return await this.admitThroughDetours(claimant);
+    } catch (error) {
+      if (error instanceof RedisUnavailable)
+        throw new AppError('SEQ_UNAVAILABLE', { cause: error, retryAfterMs: 1000 });
+      throw error;
+    }
+  }
+
+  /** Never throws: the send is decided already, and deadline, TTLs and the unique index heal what is left. */
+  async settle(claimant: Claimant, settlement: Settlement): Promise<number | null> {
+    try {
+      return await this.redis.settle(claimant, settlement, this.lives);
+    } catch {
+      this.settleFailures.inc();
+      return null;
+    }
+  }
+
+  private async admitThroughDetours(claimant: Claimant): Promise<Admission> {
+    const { tenant, topic, uid } = claimant;
+    for (let detour = 0; detour < MAX_DETOURS; detour += 1) {
+      const reply = await this.redis.admit(claimant, IN_FLIGHT_DEADLINE_MS, this.lives);
+      switch (reply.status) {
+        case 'ADMITTED':
+          return reply;
+        case 'DONE':
+          return {
+            status: 'DONE',
+            stored: { seq: reply.seq, id: reply.messageId, createdAt: new Date(reply.createdAt) },
+          };
+        case 'NEEDS_ACCESS':
+          await this.groups.loadAccess(tenant, topic, uid);
+          break;
+        case 'NEEDS_REBASE':
+          await this.rebases.rebase(tenant, topic, reply.doubt, reply.epoch);
+          break;
+        case 'PENDING':
+          return this.awaitOther(claimant);
+        case 'CONFLICT':
+          throw new AppError('IDEMPOTENCY_CONFLICT');
+        case 'NOT_MEMBER':
+        case 'NO_GROUP':
+          throw new AppError('NOT_MEMBER');
+        case 'DISMISSED':
+          throw new AppError('GROUP_DISMISSED');
+        case 'MUTED':
+          throw new AppError('MUTED', reply.untilMs > Date.now() ? { retryAfterMs: reply.untilMs - Date.now() } : {});
+      }
+    }
+    throw new AppError('SEQ_UNAVAILABLE', { retryAfterMs: 500 });
+  }
+
+  /** Another attempt of the same message is under way: what it stored is the answer, or it settles soon, or the caller asks again. */
+  private async awaitOther(claimant: Claimant): Promise<Admission> {
+    const stored = await this.store.findByClientId(claimant.tenant, claimant.topic, claimant.uid, claimant.clientMsgId);
+    if (stored) {
+      if (stored.digest.toString('hex') !== claimant.digest) throw new AppError('IDEMPOTENCY_CONFLICT');
+      return { status: 'DONE', stored };
+    }
+    for (const until = performance.now() + PENDING_WAIT_MS; performance.now() < until;) {
+      await new Promise((resolve) => setTimeout(resolve, PENDING_POLL_MS));
+      const reply = await this.redis.admit(claimant, IN_FLIGHT_DEADLINE_MS, this.lives);
+      if (reply.status === 'ADMITTED') return reply;
+      if (reply.status === 'DONE') {
+        return {
+          status: 'DONE',
+          stored: { seq: reply.seq, id: reply.messageId, createdAt: new Date(reply.createdAt) },
+        };
+      }
+      if (reply.status !== 'PENDING') break;
+    }
+    throw new AppError('IN_PROGRESS', { retryAfterMs: 500 });
+  }
+}

@@ -1,0 +1,178 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '../../platform/errors/app-error.js';
+import type { TenantId, Topic } from '../../platform/ids/ids.js';
+import { isDeadlock, isLockWait, isUnavailable } from '../../platform/mysql/mysql-errors.js';
+import { CommitUnknown } from '../../platform/mysql/writer-pool.js';
+import { Metrics } from '../../platform/observe/metrics.js';
+import { GroupMessageStore, type RowOutcome } from './group-message.store.js';
+import type { PendingRow } from './message-row.js';
+
+/** What became of a row, as far as it is known. */
+export type AppendOutcome =
+  | RowOutcome
+  /** The row is not stored and never will be under this number. */
+  | { readonly kind: 'not-stored'; readonly error: unknown }
+  /** COMMIT was not answered. */
+  | { readonly kind: 'unknown'; readonly error: unknown };
+
+interface Waiting {
+  readonly row: PendingRow;
+  readonly resolve: (outcome: AppendOutcome) => void;
+}
+
+const SHARDS = 2;
+const MAX_BATCH_ROWS = 200;
+const MAX_BATCH_BYTES = 1024 * 1024;
+const MAX_QUEUE_ROWS = 5_000;
+const MAX_QUEUE_BYTES = 32 * 1024 * 1024;
+const TRIES_AFTER_DEADLOCK = 4;
+
+/** Rows of one topic shard of one tenant, in the order they were admitted; one flush at a time. */
+class ShardQueue {
+  readonly waiting: Waiting[] = [];
+  flushing = false;
+}
+
+/** A tenant's writers and what they hold. */
+class TenantQueue {
+  readonly shards = Array.from({ length: SHARDS }, () => new ShardQueue());
+  rows = 0;
+  bytes = 0;
+}
+
+/**
+ * Group commit: what piles up while a flush is under way leaves with the next one, so an idle system pays no delay and a
+ * busy one few commits. One writer per topic shard, never two on one queue: two made naive readers skip messages.
+ */
+@Injectable()
+export class BatchWriter {
+  private readonly tenants = new Map<TenantId, TenantQueue>();
+  private readonly batchRows;
+  private readonly seconds;
+
+  constructor(
+    private readonly store: GroupMessageStore,
+    metrics: Metrics,
+  ) {
+    this.batchRows = metrics.histogram(
+      'im_append_batch_rows',
+      'Rows in one group commit',
+      [],
+      [1, 2, 5, 10, 20, 50, 100, 200],
+    );
+    this.seconds = metrics.histogram('im_append_seconds', 'Time of one group commit');
+    const depth = metrics.gauge('im_append_queue_rows', 'Rows that wait for their commit');
+    this.report = () => depth.set([...this.tenants.values()].reduce((sum, queue) => sum + queue.rows, 0));
+  }
+
+  private readonly report: () => void;
+
+  /** @throws AppError OVERLOADED when the tenant's queue is full; asked before anything is claimed or numbered */
+  assertRoom(tenant: TenantId, bytes: number): void {
+    const queue = this.tenants.get(tenant);
+    if (queue && (queue.rows >= MAX_QUEUE_ROWS || queue.bytes + bytes > MAX_QUEUE_BYTES)) {
+      throw new AppError('OVERLOADED', { retryAfterMs: 1000 });
+    }
+  }
+
+  /** Queues a row and tells what became of it. Never rejects. */
+  append(tenant: TenantId, row: PendingRow): Promise<AppendOutcome> {
+    const queue = this.queueOf(tenant);
+    const shard = queue.shards[shardOf(row.topic)];
+    queue.rows += 1;
+    queue.bytes += row.body.bytes;
+    this.report();
+    return new Promise((resolve) => {
+      shard.waiting.push({ row, resolve });
+      if (!shard.flushing) void this.drain(tenant, queue, shard);
+    });
+  }
+
+  private queueOf(tenant: TenantId): TenantQueue {
+    let queue = this.tenants.get(tenant);
+    if (!queue) this.tenants.set(tenant, (queue = new TenantQueue()));
+    return queue;
+  }
+
+  private async drain(tenant: TenantId, queue: TenantQueue, shard: ShardQueue): Promise<void> {
+    shard.flushing = true;
+    // What else was admitted in this turn of the event loop joins the first batch.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (shard.waiting.length > 0) {
+      const batch = takeBatch(shard.waiting);
+      this.batchRows.observe(batch.length);
+      const stop = this.seconds.startTimer();
+      const outcomes = await this.write(
+        tenant,
+        batch.map((waiting) => waiting.row),
+      );
+      stop();
+      batch.forEach((waiting, index) => {
+        queue.rows -= 1;
+        queue.bytes -= waiting.row.body.bytes;
+        waiting.resolve(outcomes[index]);
+      });
+      this.report();
+    }
+    shard.flushing = false;
+    if (queue.rows === 0) this.tenants.delete(tenant);
+  }
+
+  /** One batch, with everything that can go wrong; one bad row never fails its neighbours. */
+  private async write(tenant: TenantId, rows: PendingRow[]): Promise<AppendOutcome[]> {
+    let error: unknown;
+    for (let attempt = 1; attempt <= TRIES_AFTER_DEADLOCK; attempt += 1) {
+      try {
+        return await this.store.insert(tenant, rows);
+      } catch (thrown) {
+        error = thrown;
+        if (!isDeadlock(error)) break;
+      }
+    }
+    if (error instanceof CommitUnknown) return rows.map(() => ({ kind: 'unknown', error }));
+    // Nothing of this batch is stored. Its rows are tried again in smaller company where that can help.
+    if (rows.length === 1 || isUnavailable(error) || error instanceof AppError) {
+      return rows.map(() => ({ kind: 'not-stored', error }));
+    }
+    return this.writeParts(
+      tenant,
+      rows,
+      isLockWait(error) || isDeadlock(error) ? byTopic(rows) : rows.map((row) => [row]),
+    );
+  }
+
+  private async writeParts(tenant: TenantId, rows: PendingRow[], parts: PendingRow[][]): Promise<AppendOutcome[]> {
+    // One topic that waits for a lock: nothing smaller helps.
+    if (parts.length === 1) return rows.map(() => ({ kind: 'not-stored', error: new AppError('STORAGE_UNAVAILABLE') }));
+    const outcomes = new Map<PendingRow, AppendOutcome>();
+    for (const part of parts) {
+      const results = await this.write(tenant, part);
+      part.forEach((row, index) => outcomes.set(row, results[index]));
+    }
+    return rows.map((row) => outcomes.get(row)!);
+  }
+}
+
+function takeBatch(waiting: Waiting[]): Waiting[] {
+  let bytes = 0;
+  let count = 0;
+  while (count < waiting.length && count < MAX_BATCH_ROWS) {
+    bytes += waiting[count].row.body.bytes;
+    if (count > 0 && bytes > MAX_BATCH_BYTES) break;
+    count += 1;
+  }
+  return waiting.splice(0, count);
+}
+
+function byTopic(rows: readonly PendingRow[]): PendingRow[][] {
+  const parts = new Map<Topic, PendingRow[]>();
+  for (const row of rows) parts.set(row.topic, [...(parts.get(row.topic) ?? []), row]);
+  return [...parts.values()];
+}
+
+/** A stable small hash of the topic. */
+function shardOf(topic: Topic): number {
+  let hash = 0;
+  for (let index = 0; index < topic.length; index += 1) hash = (hash * 31 + topic.charCodeAt(index)) | 0;
+  return Math.abs(hash) % SHARDS;
+}

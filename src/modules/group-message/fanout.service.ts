@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import type { Seq, TenantId, Topic } from '../../platform/ids/ids.js';
+import { Logger } from '../../platform/observe/logger.js';
+import { Metrics } from '../../platform/observe/metrics.js';
+import { topicRoom } from '../../platform/socket/rooms.js';
+import { SocketServer } from '../../platform/socket/socket-server.js';
+import { GroupMessageStore } from './group-message.store.js';
+import type { Message } from './group-message.types.js';
+import { messageOf } from './message-row.js';
+
+const MAX_FRAME_BYTES = 128 * 1024;
+
+interface Pending {
+  readonly messages: Message[];
+  readonly voids: Seq[];
+  stableSeq: number;
+}
+
+/**
+ * Realtime delivery after the acknowledgement was decided: it can fail without failing a send, since clients pull what
+ * they miss. Messages of a topic that are ready in the same turn of the event loop leave in one frame, by seq.
+ */
+@Injectable()
+export class FanoutService {
+  private readonly pending = new Map<string, Pending>();
+  private readonly frames;
+
+  constructor(
+    private readonly sockets: SocketServer,
+    private readonly store: GroupMessageStore,
+    private readonly log: Logger,
+    metrics: Metrics,
+  ) {
+    this.frames = metrics.counter('im_fanout_frames_total', 'Frames handed to the adapter', ['result']);
+  }
+
+  message(tenant: TenantId, topic: Topic, message: Message, stableSeq: number): void {
+    const pending = this.pendingOf(tenant, topic);
+    pending.messages.push(message);
+    pending.stableSeq = Math.max(pending.stableSeq, stableSeq);
+  }
+
+  /** Tells clients that a number will never hold a message, so that they need not ask. */
+  tombstone(tenant: TenantId, topic: Topic, seq: Seq): void {
+    this.pendingOf(tenant, topic).voids.push(seq);
+  }
+
+  /** Tells of a message that was stored before, by an attempt that may have died before it told. Never fails. */
+  async again(tenant: TenantId, topic: Topic, seq: number): Promise<void> {
+    try {
+      const row = await this.store.rowAt(tenant, topic, seq);
+      if (row && row.status !== 'void') this.message(tenant, topic, messageOf(topic, row), 0);
+    } catch (error) {
+      this.log.warn({ tenant, topic, seq, error: (error as Error).message }, 'a message is left to catch-up');
+    }
+  }
+
+  private pendingOf(tenant: TenantId, topic: Topic): Pending {
+    const key = `${tenant} ${topic}`;
+    let pending = this.pending.get(key);
+    if (!pending) {
+      pending = { messages: [], voids: [], stableSeq: 0 };
+      this.pending.set(key, pending);
+      setImmediate(() => {
+        const ready = this.pending.get(key)!;
+        this.pending.delete(key);
+        this.send(tenant, topic, ready);
+      });
+    }
+    return pending;
+  }
+
+  private send(tenant: TenantId, topic: Topic, pending: Pending): void {
+    pending.messages.sort((a, b) => a.seq - b.seq);
+    pending.voids.sort((a, b) => a - b);
+    let voids: readonly Seq[] = pending.voids;
+    for (const messages of frames(pending.messages)) {
+      try {
+        this.sockets.emit(topicRoom(tenant, topic), 'messages', {
+          topic,
+          messages,
+          voids,
+          stableSeq: pending.stableSeq,
+        });
+        this.frames.inc({ result: 'ok' });
+      } catch (error) {
+        this.frames.inc({ result: 'failed' });
+        this.log.error({ tenant, topic, error: (error as Error).message }, 'a frame was not sent');
+      }
+      voids = [];
+    }
+  }
+}
+
+/** Cuts what is ready into frames of at most 128 KiB; at least one, for the voids. */
+function frames(messages: readonly Message[]): (readonly Message[])[] {
+  const parts: Message[][] = [[]];
+  let bytes = 0;
+  for (const message of messages) {
+    const size = messages.length === 1 ? 0 : Buffer.byteLength(JSON.stringify(message));
+    if (bytes + size > MAX_FRAME_BYTES - 1024 && parts[parts.length - 1].length > 0) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts[parts.length - 1].push(message);
+    bytes += size;
+  }
+  return parts;
+}

@@ -1,0 +1,210 @@
+import { Injectable } from '@nestjs/common';
+import type { TenantId, Topic, UserId } from '../../platform/ids/ids.js';
+import { RedisKeys } from '../../platform/redis/keys.js';
+import { loadScript, RedisScripts, type RedisScript } from '../../platform/redis/redis-scripts.js';
+
+const ADMIT = loadScript(__dirname, 'admit');
+const SETTLE = loadScript(__dirname, 'settle');
+const HEAD = loadScript(__dirname, 'head');
+const INSPECT = loadScript(__dirname, 'inspect');
+const RAISE = loadScript(__dirname, 'raise');
+
+/** Why the counter of a topic is not to be trusted. */
+export type Doubt = 'missing' | 'run_id' | 'entries' | 'expired';
+
+/** Epoch of a counter that is not there. */
+export const NO_EPOCH = -1;
+
+/** One attempt to send one message; the same owner token however often it is admitted. */
+export interface Claimant {
+  readonly tenant: TenantId;
+  readonly topic: Topic;
+  readonly uid: UserId;
+  readonly clientMsgId: string;
+  readonly owner: string;
+  /** Hex. */
+  readonly digest: string;
+  readonly createdAt: string;
+}
+
+export type AdmitReply =
+  | { readonly status: 'DONE'; readonly seq: number; readonly messageId: string; readonly createdAt: string }
+  | { readonly status: 'NEEDS_ACCESS' | 'NOT_MEMBER' | 'DISMISSED' | 'NO_GROUP' | 'CONFLICT' }
+  | { readonly status: 'MUTED'; readonly untilMs: number }
+  | { readonly status: 'NEEDS_REBASE'; readonly doubt: Doubt; readonly epoch: number }
+  | { readonly status: 'PENDING'; readonly seq: number }
+  | {
+      readonly status: 'ADMITTED';
+      readonly seq: number;
+      readonly epoch: number;
+      readonly aclVersion: number;
+      /** An earlier attempt of the same message was abandoned; it may have been stored without being told to anybody. */
+      readonly takenOver: boolean;
+    };
+
+export interface Settlement {
+  readonly epoch: number;
+  /** Number to take out of flight; null while no row with it is known to be stored. */
+  readonly release: number | null;
+  readonly claim:
+    | { readonly status: 'done'; readonly seq: number; readonly messageId: string; readonly createdAt: string }
+    | { readonly status: 'failed' }
+    | null;
+}
+
+export type HeadReply =
+  | {
+      readonly status: 'HEAD';
+      readonly stableSeq: number;
+      readonly lastSeq: number;
+      readonly expiredEpoch: number | null;
+    }
+  | { readonly status: 'DOUBT'; readonly doubt: Doubt; readonly epoch: number };
+
+export interface CounterState {
+  readonly runId: string;
+  readonly doubt: Doubt | null;
+  readonly epoch: number;
+  readonly seq: number;
+}
+
+export interface ClaimLives {
+  readonly pendingSeconds: number;
+  readonly doneSeconds: number;
+  readonly failedSeconds: number;
+}
+
+/** A permission older than this is loaded again, whatever the life of its key. */
+const ACCESS_MAX_AGE_MS = 300_000;
+
+/** Keys and scripts of numbering and idempotency. */
+@Injectable()
+export class GroupMessageRedis {
+  constructor(
+    private readonly keys: RedisKeys,
+    private readonly scripts: RedisScripts,
+  ) {}
+
+  /** @throws RedisUnavailable */
+  async admit(claimant: Claimant, deadlineMs: number, lives: ClaimLives): Promise<AdmitReply> {
+    const { tenant, topic } = claimant;
+    const keys = [
+      ...this.counterKeys(tenant, topic),
+      this.claimKey(claimant),
+      this.keys.of('groupAccess', { t: tenant, topic }),
+    ];
+    const args = [
+      claimant.uid,
+      claimant.owner,
+      claimant.digest,
+      deadlineMs,
+      lives.pendingSeconds,
+      ACCESS_MAX_AGE_MS,
+      claimant.createdAt,
+    ];
+    return decodeAdmit(await this.call(ADMIT, keys, args));
+  }
+
+  /** @returns the topic's stableSeq afterwards, null when its counter has moved to another epoch. @throws RedisUnavailable */
+  async settle(claimant: Claimant, settlement: Settlement, lives: ClaimLives): Promise<number | null> {
+    const { claim } = settlement;
+    const value = claim && {
+      status: claim.status,
+      owner: claimant.owner,
+      seq: claim.status === 'done' ? String(claim.seq) : '',
+      epoch: String(settlement.epoch),
+      messageId: claim.status === 'done' ? claim.messageId : '',
+      digest: claimant.digest,
+      createdAt: claim.status === 'done' ? claim.createdAt : claimant.createdAt,
+    };
+    const [status, stable] = await this.call(
+      SETTLE,
+      [...this.counterKeys(claimant.tenant, claimant.topic), this.claimKey(claimant)],
+      [
+        settlement.epoch,
+        settlement.release ?? '',
+        claim?.status ?? '',
+        claimant.owner,
+        claim?.status === 'done' ? lives.doneSeconds : lives.failedSeconds,
+        value ? JSON.stringify(value) : '',
+      ],
+    );
+    return status === 'SETTLED' ? Number(stable) : null;
+  }
+
+  /** @throws RedisUnavailable */
+  async head(tenant: TenantId, topic: Topic): Promise<HeadReply> {
+    const reply = await this.call(HEAD, this.counterKeys(tenant, topic), []);
+    if (reply[0] === 'DOUBT') return { status: 'DOUBT', doubt: reply[1] as Doubt, epoch: Number(reply[2]) };
+    return {
+      status: 'HEAD',
+      stableSeq: Number(reply[1]),
+      lastSeq: Number(reply[2]),
+      expiredEpoch: reply[3] === 'expired' ? Number(reply[4]) : null,
+    };
+  }
+
+  /** @throws RedisUnavailable */
+  async inspect(tenant: TenantId, topic: Topic): Promise<CounterState> {
+    const [runId, doubt, epoch, seq] = await this.call(INSPECT, this.counterKeys(tenant, topic), []);
+    return { runId, doubt: doubt === '' ? null : (doubt as Doubt), epoch: Number(epoch), seq: Number(seq) };
+  }
+
+  /** @throws RedisUnavailable */
+  async raise(
+    tenant: TenantId,
+    topic: Topic,
+    to: { readonly runId: string; readonly epoch: number; readonly seq: number },
+  ): Promise<'RAISED' | 'KEPT' | 'OTHER_SERVER'> {
+    const [status] = await this.call(RAISE, this.counterKeys(tenant, topic), [to.runId, to.epoch, to.seq]);
+    return status as 'RAISED' | 'KEPT' | 'OTHER_SERVER';
+  }
+
+  private counterKeys(tenant: TenantId, topic: Topic): string[] {
+    const params = { t: tenant, topic };
+    return [
+      this.keys.of('topicLastSeq', params),
+      this.keys.of('topicInflight', params),
+      this.keys.of('topicInflightDeadline', params),
+    ];
+  }
+
+  private claimKey(claimant: Claimant): string {
+    const { tenant, topic, uid, clientMsgId } = claimant;
+    return this.keys.of('messageClaim', { t: tenant, topic, from: uid, clientMsgId });
+  }
+
+  private async call(script: RedisScript, keys: string[], args: (string | number)[]): Promise<string[]> {
+    return (await this.scripts.run(script, keys, args)) as string[];
+  }
+}
+
+function decodeAdmit(reply: string[]): AdmitReply {
+  const [status, first, second, third, fourth] = reply;
+  switch (status) {
+    case 'DONE':
+      return { status, seq: Number(first), messageId: second, createdAt: third };
+    case 'NEEDS_ACCESS':
+    case 'NOT_MEMBER':
+    case 'DISMISSED':
+    case 'NO_GROUP':
+    case 'CONFLICT':
+      return { status };
+    case 'MUTED':
+      return { status, untilMs: Number(first) };
+    case 'NEEDS_REBASE':
+      return { status, doubt: first as Doubt, epoch: Number(second) };
+    case 'PENDING':
+      return { status, seq: Number(first) };
+    case 'ADMITTED':
+      return {
+        status,
+        seq: Number(first),
+        epoch: Number(second),
+        aclVersion: Number(third),
+        takenOver: fourth === '1',
+      };
+    default:
+      throw new Error(`admit answered ${status}`);
+  }
+}

@@ -1,0 +1,87 @@
+import type { Seq, Topic, UserId } from '../../platform/ids/ids.js';
+
+export type MessageType = 'text' | 'image' | 'file' | 'audio' | 'video' | 'system' | 'custom';
+export type MessageStatus = 'normal' | 'recalled' | 'deleted' | 'blocked';
+
+/** What a client asks to send; its shape was checked at the edge. */
+export interface MessageDraft {
+  readonly topic: Topic;
+  readonly clientMsgId: string;
+  readonly type: MessageType;
+  readonly content: object;
+  readonly head: object | null;
+  readonly mentionedUserIds: readonly UserId[];
+  readonly mentionAll: boolean;
+  readonly replySeq: Seq | null;
+  readonly rootSeq: Seq | null;
+}
+
+/** A message on the wire. */
+export interface Message {
+  readonly id: string;
+  readonly topic: Topic;
+  readonly seq: Seq;
+  readonly from: UserId;
+  readonly clientMsgId: string;
+  readonly type: MessageType;
+  /** Null unless the status is normal. */
+  readonly content: object | null;
+  readonly head: object | null;
+  readonly mentionedUserIds: readonly UserId[];
+  readonly mentionAll: boolean;
+  readonly replySeq: Seq | null;
+  readonly rootSeq: Seq | null;
+  readonly status: MessageStatus;
+  readonly version: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface SendAnswer {
+  readonly seq: Seq;
+  readonly messageId: string;
+  readonly createdAt: string;
+  /** The message was stored by an earlier attempt with the same client id. */
+  readonly duplicate: boolean;
+}
+
+/** The `messages` frame. */
+export interface MessagesFrame {
+  readonly topic: Topic;
+  /** Ascending by seq. */
+  readonly messages: readonly Message[];
+  /** Numbers that were given out and will never hold a message. */
+  readonly voids: readonly Seq[];
+  /** A hint; never moves a client's cursor. */
+  readonly stableSeq: number;
+}
+
+export interface HistoryQuery {
+  readonly afterSeq?: Seq;
+  readonly beforeSeq?: Seq;
+  /** Most messages to return, 1..200. */
+  readonly limit: number;
+}
+
+export interface HistoryPage {
+  readonly messages: readonly Message[];
+  /** The last seq examined, filtered rows included. */
+  readonly nextAfterSeq: number;
+  /** Every seq at or below it is stored or a hole for good; read before the rows were. */
+  readonly stableSeq: number;
+  /** Numbers in flight included: a hint that there may be more. */
+  readonly lastSeq: number;
+  readonly hasMore: boolean;
+  readonly source: 'hot' | 'mysql';
+}
+
+export interface TopicHead {
+  readonly stableSeq: number;
+  readonly lastSeq: number;
+}
+
+declare module '../../platform/socket/events.js' {
+  interface ServerEvents {
+    messages: MessagesFrame;
+  }
+}

@@ -1,0 +1,242 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { AppError } from '../../platform/errors/app-error.js';
+import { toAppError } from '../../platform/errors/to-app-error.js';
+import { asSeq, type Actor } from '../../platform/ids/ids.js';
+import { digestOf } from '../../platform/ids/canonical-json.js';
+import { Metrics } from '../../platform/observe/metrics.js';
+import { AdmissionService } from './admission.service.js';
+import { BatchWriter, type AppendOutcome } from './batch-writer.js';
+import { FanoutService } from './fanout.service.js';
+import type { Claimant } from './group-message.redis.js';
+import type { StoredMessage } from './group-message.store.js';
+import type { MessageDraft, SendAnswer } from './group-message.types.js';
+import { bodyOf, freshMessage, pendingRow, type MessageBody, type PendingRow } from './message-row.js';
+import { RebaseService } from './rebase.service.js';
+import { isOver, TombstoneService } from './tombstone.service.js';
+
+/** How often one send is admitted anew after its epoch ended under it. */
+const MAX_ADMISSIONS = 5;
+
+/** A send between two hops: what is known of it. */
+interface Attempt {
+  readonly actor: Actor;
+  readonly claimant: Claimant;
+  readonly body: MessageBody;
+}
+
+/** The row that was admitted, and whether an earlier attempt of the same message was abandoned. */
+interface Admitted {
+  readonly row: PendingRow;
+  readonly takenOver: boolean;
+}
+
+/**
+ * Sending to a group. The promise: a message that was acknowledged is in MySQL, has a number that no other message of its
+ * topic has or will have, and is stored once however often the client retries. Safety never depends on a clock, on what
+ * Redis still knows, or on what was delivered in realtime.
+ */
+@Injectable()
+export class SendService {
+  private readonly sends;
+  private readonly seconds;
+  private readonly inFlight;
+
+  constructor(
+    private readonly admission: AdmissionService,
+    private readonly writer: BatchWriter,
+    private readonly tombstones: TombstoneService,
+    private readonly rebases: RebaseService,
+    private readonly fanout: FanoutService,
+    metrics: Metrics,
+  ) {
+    this.sends = metrics.counter('im_sends_total', 'Sends by result', ['result']);
+    this.seconds = metrics.histogram('im_send_seconds', 'Time of a send by hop', ['hop']);
+    this.inFlight = metrics.gauge('im_sends_in_flight', 'Sends that wait for their answer');
+  }
+
+  /**
+   * Stores a message once and tells the members.
+   * @throws AppError as the protocol page lists for `message:send`; a retryable one may be repeated with the same client id
+   */
+  async send(actor: Actor, draft: MessageDraft): Promise<SendAnswer> {
+    this.inFlight.inc();
+    const stop = this.seconds.startTimer({ hop: 'total' });
+    try {
+      const answer = await this.sendOnce(attemptOf(actor, draft));
+      this.sends.inc({ result: answer.duplicate ? 'duplicate' : 'stored' });
+      return answer;
+    } catch (error) {
+      this.sends.inc({ result: toAppError(error).code });
+      throw error;
+    } finally {
+      stop();
+      this.inFlight.dec();
+    }
+  }
+
+  private async sendOnce(attempt: Attempt): Promise<SendAnswer> {
+    const { actor, claimant, body } = attempt;
+    // 1. Check: the queue has room before anything is claimed or numbered.
+    this.writer.assertRoom(actor.tenant, body.bytes);
+    for (let round = 1; round <= MAX_ADMISSIONS; round += 1) {
+      // 2. Admit: permission, claim and number in one script.
+      const admission = await this.timed('admit', () => this.admission.admit(claimant));
+      if (admission.status === 'DONE') return answerOf(admission.stored, true);
+      const admitted = { row: pendingRow(body, actor.uid, admission), takenOver: admission.takenOver };
+      // 3. Append: fenced group commit. 4. Settle, then tell.
+      const outcome = await this.timed('append', () => this.writer.append(actor.tenant, admitted.row));
+      const answer = await this.conclude(attempt, admitted, outcome);
+      if (answer) return answer;
+    }
+    throw new AppError('SEQ_UNAVAILABLE', { retryAfterMs: 500 });
+  }
+
+  /** @returns the answer, or null when the message has to be admitted anew */
+  private async conclude(attempt: Attempt, admitted: Admitted, outcome: AppendOutcome): Promise<SendAnswer | null> {
+    const { row } = admitted;
+    switch (outcome.kind) {
+      case 'stored':
+        return this.stored(attempt, row, outcome.id);
+      case 'duplicate':
+        return this.duplicate(attempt, admitted, outcome.stored);
+      case 'seq-taken':
+        await this.rebase(attempt, row, 'seq-taken');
+        return null;
+      case 'fenced':
+        await this.rebase(attempt, row, 'fenced');
+        return null;
+      case 'denied':
+        await this.abandon(attempt, row);
+        throw new AppError(outcome.code);
+      case 'not-stored':
+      case 'unknown':
+        return this.resolve(attempt, row, outcome);
+    }
+  }
+
+  private async stored(attempt: Attempt, row: PendingRow, id: string): Promise<SendAnswer> {
+    const stored = { seq: row.seq, id, createdAt: row.body.createdAt };
+    const stable = await this.settle(attempt, row, row.seq, stored);
+    this.fanout.message(attempt.actor.tenant, row.topic, freshMessage(row, id), stable ?? 0);
+    return answerOf(stored, false);
+  }
+
+  /** Redis had forgotten, or an earlier attempt died: the row that is there is the answer, and the fresh number is void. */
+  private async duplicate(attempt: Attempt, admitted: Admitted, stored: StoredMessage): Promise<SendAnswer> {
+    const { row, takenOver } = admitted;
+    const release = isOver(await this.tombstones.write(attempt.actor.tenant, row)) ? row.seq : null;
+    if (!stored.digest.equals(row.body.digest)) {
+      await this.admission.settle(attempt.claimant, { epoch: row.epoch, release, claim: { status: 'failed' } });
+      throw new AppError('IDEMPOTENCY_CONFLICT');
+    }
+    await this.settle(attempt, row, release, stored);
+    // Its first writer may have died between storing and telling; clients drop what they know already.
+    if (takenOver) await this.fanout.again(attempt.actor.tenant, row.topic, stored.seq);
+    return answerOf(stored, true);
+  }
+
+  /**
+   * The row was not stored, or nobody knows. A look-up that finds nothing proves nothing, the server may still commit: the
+   * tombstone decides, since it waits for the open transaction.
+   */
+  private async resolve(
+    attempt: Attempt,
+    row: PendingRow,
+    outcome: { readonly kind: 'not-stored' | 'unknown'; readonly error: unknown },
+  ): Promise<SendAnswer | null> {
+    const error = toAppError(outcome.error);
+    const result = await this.tombstones.write(attempt.actor.tenant, row);
+    if (typeof result === 'object') return this.stored(attempt, row, result.id);
+    if (result === 'fenced') {
+      await this.rebase(attempt, row, 'fenced');
+      return null;
+    }
+    // Known not to be stored: the same id may be sent again at once. Unknown: the entry stays in flight and the claim
+    // pending, until the deadline ends the epoch.
+    const known = isOver(result) || outcome.kind === 'not-stored';
+    await this.admission.settle(attempt.claimant, {
+      epoch: row.epoch,
+      release: isOver(result) ? row.seq : null,
+      claim: known ? { status: 'failed' } : null,
+    });
+    throw error.code === 'INTERNAL'
+      ? error
+      : new AppError('STORAGE_UNAVAILABLE', { cause: outcome.error, retryAfterMs: 500 });
+  }
+
+  private async abandon(attempt: Attempt, row: PendingRow): Promise<void> {
+    const release = isOver(await this.tombstones.write(attempt.actor.tenant, row)) ? row.seq : null;
+    await this.admission.settle(attempt.claimant, { epoch: row.epoch, release, claim: { status: 'failed' } });
+  }
+
+  private settle(
+    attempt: Attempt,
+    row: PendingRow,
+    release: number | null,
+    stored: Omit<StoredMessage, 'digest'>,
+  ): Promise<number | null> {
+    return this.timed('settle', () =>
+      this.admission.settle(attempt.claimant, {
+        epoch: row.epoch,
+        release,
+        claim: {
+          status: 'done',
+          seq: stored.seq,
+          messageId: stored.id,
+          createdAt: stored.createdAt.toISOString(),
+        },
+      }),
+    );
+  }
+
+  private async rebase(attempt: Attempt, row: PendingRow, reason: 'fenced' | 'seq-taken'): Promise<void> {
+    try {
+      await this.rebases.rebase(attempt.actor.tenant, row.topic, reason, row.epoch);
+    } catch (error) {
+      throw new AppError('SEQ_UNAVAILABLE', { cause: error, retryAfterMs: 1000 });
+    }
+  }
+
+  private async timed<T>(hop: string, work: () => Promise<T>): Promise<T> {
+    const stop = this.seconds.startTimer({ hop });
+    try {
+      return await work();
+    } finally {
+      stop();
+    }
+  }
+}
+
+function attemptOf(actor: Actor, draft: MessageDraft): Attempt {
+  const digest = digestOf({
+    type: draft.type,
+    content: draft.content,
+    head: draft.head,
+    mentions: draft.mentionedUserIds,
+    mentionAll: draft.mentionAll,
+    reply: draft.replySeq,
+    root: draft.rootSeq,
+  });
+  const createdAt = new Date();
+  return {
+    actor,
+    body: bodyOf(draft, digest, createdAt),
+    claimant: {
+      tenant: actor.tenant,
+      topic: draft.topic,
+      uid: actor.uid,
+      clientMsgId: draft.clientMsgId,
+      owner: randomUUID(),
+      digest: digest.toString('hex'),
+      createdAt: createdAt.toISOString(),
+    },
+  };
+}
+
+const answerOf = (stored: Omit<StoredMessage, 'digest'>, duplicate: boolean): SendAnswer => ({
+  seq: asSeq(stored.seq),
+  messageId: stored.id,
+  createdAt: stored.createdAt.toISOString(),
+  duplicate,
+});

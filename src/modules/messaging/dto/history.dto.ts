@@ -1,0 +1,109 @@
+import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsInt, Max, Min, ValidateIf } from 'class-validator';
+import { IsSeq, IsTopicName } from '../../../platform/http/rules.js';
+import type { Seq, Topic } from '../../../platform/ids/ids.js';
+
+const given = (_: object, value: unknown): boolean => value !== undefined;
+
+/** Payload of `message:history`. */
+export class HistoryDto {
+  @ApiProperty({ example: 'grp_1' })
+  @IsTopicName()
+  topic: Topic;
+
+  @ApiPropertyOptional({ description: 'Exclusive; reads forward.' })
+  @ValidateIf(given)
+  @IsSeq()
+  afterSeq?: Seq;
+
+  @ApiPropertyOptional({ description: 'Exclusive; reads backward.' })
+  @ValidateIf(given)
+  @IsSeq()
+  beforeSeq?: Seq;
+
+  @ApiPropertyOptional({ default: 50, minimum: 1, maximum: 200 })
+  @ValidateIf(given)
+  @IsInt()
+  @Min(1)
+  @Max(200)
+  limit: number = 50;
+}
+
+/** Only a plain decimal number is one; `10;` or `1e3` stays text and is refused. */
+const fromQuery = Transform(({ value }: { value: unknown }) =>
+  typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value,
+);
+
+/** Query of `GET /v1/im/topics/{topic}/messages`. */
+export class HistoryQueryDto extends OmitType(HistoryDto, ['topic', 'afterSeq', 'beforeSeq', 'limit'] as const) {
+  @ApiPropertyOptional()
+  @fromQuery
+  @ValidateIf(given)
+  @IsSeq()
+  afterSeq?: Seq;
+
+  @ApiPropertyOptional()
+  @fromQuery
+  @ValidateIf(given)
+  @IsSeq()
+  beforeSeq?: Seq;
+
+  @ApiPropertyOptional({ default: 50, minimum: 1, maximum: 200 })
+  @fromQuery
+  @ValidateIf(given)
+  @IsInt()
+  @Min(1)
+  @Max(200)
+  limit: number = 50;
+}
+
+export class MessageDto {
+  @ApiProperty()
+  id: string;
+  @ApiProperty()
+  topic: string;
+  @ApiProperty()
+  seq: number;
+  @ApiProperty()
+  from: string;
+  @ApiProperty()
+  clientMsgId: string;
+  @ApiProperty({ enum: ['text', 'image', 'file', 'audio', 'video', 'system', 'custom'] })
+  type: string;
+  @ApiProperty({ type: Object, nullable: true })
+  content: object | null;
+  @ApiProperty({ type: Object, nullable: true })
+  head: object | null;
+  @ApiProperty({ type: [String] })
+  mentionedUserIds: string[];
+  @ApiProperty()
+  mentionAll: boolean;
+  @ApiProperty({ type: Number, nullable: true })
+  replySeq: number | null;
+  @ApiProperty({ type: Number, nullable: true })
+  rootSeq: number | null;
+  @ApiProperty({ enum: ['normal', 'recalled', 'deleted', 'blocked'] })
+  status: string;
+  @ApiProperty()
+  version: number;
+  @ApiProperty({ format: 'date-time' })
+  createdAt: string;
+  @ApiProperty({ format: 'date-time' })
+  updatedAt: string;
+}
+
+export class HistoryPageDto {
+  @ApiProperty({ type: [MessageDto], description: 'Ascending by seq.' })
+  messages: MessageDto[];
+  @ApiProperty({ description: 'The last seq examined; read on from here.' })
+  nextAfterSeq: number;
+  @ApiProperty({ description: 'Every seq at or below it is stored or a hole for good.' })
+  stableSeq: number;
+  @ApiProperty({ description: 'A hint: numbers in flight included.' })
+  lastSeq: number;
+  @ApiProperty()
+  hasMore: boolean;
+  @ApiProperty({ enum: ['hot', 'mysql'] })
+  source: string;
+}

@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '../../platform/errors/app-error.js';
+import type { Actor, TenantId, Topic } from '../../platform/ids/ids.js';
+import { parseTopic, type TopicParts } from '../../platform/ids/topic.js';
+import { GroupMessageService } from '../group-message/group-message.service.js';
+import type {
+  HistoryPage,
+  HistoryQuery,
+  MessageDraft,
+  SendAnswer,
+  TopicHead,
+} from '../group-message/group-message.types.js';
+import { findContentProblem, findHeadProblem } from './content.js';
+import type { SendBodyDto } from './dto/send.dto.js';
+
+/** Kinds of topic that hold messages now. */
+type Kind = TopicParts['kind'];
+
+/** The wire of all messages: what it says is checked here and handed to the module of the topic's kind. */
+@Injectable()
+export class MessagingService {
+  constructor(private readonly groups: GroupMessageService) {}
+
+  send(actor: Actor, topic: Topic, body: SendBodyDto): Promise<SendAnswer> {
+    const problem = findContentProblem(body.type, body.content) ?? (body.head ? findHeadProblem(body.head) : null);
+    if (problem) throw new AppError('VALIDATION_FAILED', { details: [problem] });
+    return this.of(topic).sends.send(actor, draftOf(topic, body));
+  }
+
+  history(actor: Actor, topic: Topic, query: HistoryQuery): Promise<HistoryPage> {
+    return this.of(topic).history.page(actor, topic, query);
+  }
+
+  /** The caller's role in a topic that he may read. */
+  roleOf(actor: Actor, topic: Topic): Promise<string> {
+    return this.of(topic).history.roleOf(actor, topic);
+  }
+
+  head(tenant: TenantId, topic: Topic): Promise<TopicHead> {
+    return this.of(topic).history.head(tenant, topic);
+  }
+
+  private of(topic: Topic): GroupMessageService {
+    const kind: Kind | undefined = parseTopic(topic)?.kind;
+    if (kind === 'group') return this.groups;
+    throw new AppError('NOT_FOUND', {
+      message: 'There is no such topic, or topics of this kind hold no messages yet.',
+    });
+  }
+}
+
+function draftOf(topic: Topic, body: SendBodyDto): MessageDraft {
+  return {
+    topic,
+    clientMsgId: body.clientMsgId,
+    type: body.type,
+    content: body.content,
+    head: body.head ?? null,
+    mentionedUserIds: body.mentionedUserIds ?? [],
+    mentionAll: body.mentionAll ?? false,
+    replySeq: body.replySeq ?? null,
+    rootSeq: body.rootSeq ?? null,
+  };
+}

@@ -1,0 +1,45 @@
+import { applyDecorators } from '@nestjs/common';
+import { IsInt, Max, Min, registerDecorator, ValidateBy, buildMessage, type ValidationOptions } from 'class-validator';
+import { isDecimalId } from '../ids/ids.js';
+import { isTopic } from '../ids/topic.js';
+
+/** Names that clients make up for requests and messages: safe in keys, compared byte for byte. */
+const CLIENT_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
+
+const rule = (name: string, text: string, check: (value: unknown) => boolean, options?: ValidationOptions) =>
+  ValidateBy({ name, validator: { validate: check, defaultMessage: buildMessage(() => text, options) } }, options);
+
+/** A decimal id in a string, such as `"42"`. */
+export const IsId = (options?: ValidationOptions): PropertyDecorator =>
+  rule('isId', 'must be a decimal id in a string', isDecimalId, options);
+
+/** `grp_…`, `p2p_…_…`, `self_…` or `room_…`. */
+export const IsTopicName = (options?: ValidationOptions): PropertyDecorator =>
+  rule('isTopicName', 'must be a topic such as "grp_1"', isTopic, options);
+
+/** 1 to 64 characters of `A-Z a-z 0-9 _ . : -`. */
+export const IsClientId = (options?: ValidationOptions): PropertyDecorator =>
+  rule(
+    'isClientId',
+    'must be 1 to 64 characters of A-Z a-z 0-9 _ . : -',
+    (value) => typeof value === 'string' && CLIENT_ID.test(value),
+    options,
+  );
+
+/** A whole number from 0 to 2^53 - 1. */
+export const IsSeq = (options?: ValidationOptions): PropertyDecorator =>
+  applyDecorators(IsInt(options), Min(0, options), Max(Number.MAX_SAFE_INTEGER, options)) as PropertyDecorator;
+
+/** JSON text of at most `bytes`; more is PAYLOAD_TOO_LARGE. */
+export function MaxJsonBytes(bytes: number): PropertyDecorator {
+  return (target, property) =>
+    registerDecorator({
+      name: 'maxJsonBytes',
+      target: target.constructor,
+      propertyName: property as string,
+      options: { message: `must be at most ${bytes} bytes of JSON`, context: { code: 'PAYLOAD_TOO_LARGE' } },
+      validator: {
+        validate: (value: unknown) => value === undefined || Buffer.byteLength(JSON.stringify(value)) <= bytes,
+      },
+    });
+}
