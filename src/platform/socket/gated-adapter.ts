@@ -15,7 +15,8 @@ type AdapterFactory = (namespace: Namespace) => ClusterAdapter;
  * the other nodes, whose gates are their own.
  */
 export function gatedAdapter(factory: unknown, mayDeliver: (room: string) => boolean): AdapterFactory {
-  return (namespace) => {
+  // Socket.IO calls it with `new`, which an arrow function does not take.
+  return function gated(namespace: Namespace): ClusterAdapter {
     const wrapped = (factory as AdapterFactory)(namespace);
     const adapter = wrapped as unknown as Adapter;
     const broadcast = adapter.broadcast.bind(adapter);
