@@ -2,7 +2,7 @@
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const { setTimeout: sleep } = require('node:timers/promises');
-const { Stopped, UserError } = require('./errors');
+const { Stopped, UserError, mentionsFullDisk } = require('./errors');
 const { lastLines } = require('./files');
 const { signalGroup } = require('./processes');
 
@@ -102,6 +102,8 @@ class Child {
   }
 
   lastWords() {
+    if (mentionsFullDisk(lastLines(this.logFile, 50)))
+      return ' The disk is full: free some space and run the command again.';
     const lines = lastLines(this.logFile).replace(/^/gm, '    ');
     return ` Its log, ${this.logFile}, ends with:\n${lines}`;
   }

@@ -12,6 +12,11 @@ class Stopped extends Error {
 
 const rightsCodes = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'EISDIR']);
 
+/** True when a program's words say that it found no room on the disk. */
+function mentionsFullDisk(text) {
+  return /ENOSPC|No space left on device|Errcode: 28|error:? (number )?28\b|errno:? 28\b/i.test(text);
+}
+
 /**
  * The line to show for any error.
  * @param {unknown} error
@@ -29,4 +34,4 @@ function explain(error) {
   return `Unexpected failure: ${message ?? error}`;
 }
 
-module.exports = { UserError, Stopped, explain };
+module.exports = { UserError, Stopped, explain, mentionsFullDisk };

@@ -66,6 +66,12 @@ function hashOf(root, places) {
   return hash.digest('hex');
 }
 
+/** How many MB this user may still write there. */
+function freeMbAt(folder) {
+  const { bavail, bsize } = fs.statfsSync(folder);
+  return Math.floor((bavail * bsize) / 1e6);
+}
+
 /** Makes the folder and proves that it can be written and that `neededMb` MB are free; a UserError says what is wrong. */
 function requireRoom(folder, neededMb) {
   try {
@@ -79,8 +85,7 @@ function requireRoom(folder, neededMb) {
       `Cannot write to ${folder} (${error.code}): give this user the right to write there and run the command again.`,
     );
   }
-  const { bavail, bsize } = fs.statfsSync(folder);
-  const freeMb = Math.floor((bavail * bsize) / 1e6);
+  const freeMb = freeMbAt(folder);
   if (freeMb < neededMb) {
     throw new UserError(
       `The disk is full: ${freeMb} MB are free at ${folder}, ${neededMb} MB are needed. Free some space and run the command again.`,
@@ -94,4 +99,4 @@ function rotateLog(file, maxBytes = 20 * 1024 * 1024) {
   if (stat && stat.size > maxBytes) fs.renameSync(file, `${file}.1`);
 }
 
-module.exports = { writeAtomic, writeJson, readJson, readText, lastLines, hashOf, requireRoom, rotateLog };
+module.exports = { writeAtomic, writeJson, readJson, readText, lastLines, hashOf, freeMbAt, requireRoom, rotateLog };

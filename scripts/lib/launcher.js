@@ -2,7 +2,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { Stopped, UserError, explain } = require('./errors');
-const { requireRoom, rotateLog, writeJson } = require('./files');
+const { freeMbAt, requireRoom, rotateLog, writeJson } = require('./files');
 const { RunLock } = require('./lock');
 const { complain, say, withProgress } = require('./log');
 const { superviseNode } = require('./nodes');
@@ -14,8 +14,10 @@ const { describeUrl, keepSecrets, loadEnvironment, nodePorts, withControlDatabas
 const { ensureBuild, ensureDependencies } = require('./setup');
 const { StopControl } = require('./stop-control');
 
-const firstStartMb = 700; // dependencies 300, a new MySQL folder 180, the build, logs, room to work
-const laterStartMb = 100;
+// What a start writes: room for the build and logs always, the rest when it is not there yet.
+const workMb = 100;
+const dependenciesMb = 350;
+const newMysqlMb = 300;
 
 /** Sets up what is missing and runs servers and nodes until it is told to stop. */
 class Launcher {
@@ -45,7 +47,7 @@ class Launcher {
       await this.control.whenAsked();
     } catch (error) {
       if (!(error instanceof Stopped)) {
-        complain(explain(error));
+        this.complain(error);
         if (process.env.TRIDENT_DEBUG) complain(error.stack);
         exitCode = 1;
       }
@@ -54,12 +56,21 @@ class Launcher {
     return exitCode;
   }
 
+  /** Programs that find no room fail in a hundred ways, so the disk is looked at too. */
+  complain(error) {
+    const isFull = fs.existsSync(this.dataFolder) && freeMbAt(this.dataFolder) < 10;
+    if (isFull) complain(`The disk is full at ${this.dataFolder}: free some space and run the command again.`);
+    else complain(explain(error));
+  }
+
   /** Everything that can refuse comes before everything that takes long. */
   async prepare() {
     this.environment = loadEnvironment(this.root);
     this.ports = nodePorts(this.environment);
-    const isFirst = !fs.existsSync(path.join(this.root, 'node_modules')) || !fs.existsSync(this.dataFolder);
-    requireRoom(this.dataFolder, isFirst ? firstStartMb : laterStartMb);
+    const { MYSQL_URL, REDIS_URL } = this.environment;
+    if (MYSQL_URL) withControlDatabase(MYSQL_URL);
+    if (REDIS_URL) describeUrl(REDIS_URL);
+    requireRoom(this.dataFolder, this.neededMb());
     for (const folder of [this.runFolder, this.logFolder]) fs.mkdirSync(folder, { recursive: true });
     await this.takeLock();
     const ended = await this.records.endLeftovers();
@@ -69,6 +80,12 @@ class Launcher {
     const options = { signal: this.control.signal, records: this.records };
     await ensureDependencies(this.root, options);
     await ensureBuild(this.root, options);
+  }
+
+  neededMb() {
+    const dependencies = fs.existsSync(path.join(this.root, 'node_modules')) ? 0 : dependenciesMb;
+    const ownMysql = this.environment.MYSQL_URL || fs.existsSync(path.join(this.dataFolder, 'mysql')) ? 0 : newMysqlMb;
+    return workMb + dependencies + ownMysql;
   }
 
   async takeLock() {
@@ -126,8 +143,8 @@ class Launcher {
     const redis = this.servers.redis?.running;
     const pick = ({ host, port, user, password, pid }) => ({ host, port, user, password, pid });
     writeJson(path.join(this.runFolder, 'services.json'), {
-      mysql: mysql ? { ...pick(mysql), url: this.nodeEnv.MYSQL_URL } : describeUrl('MYSQL_URL', this.nodeEnv.MYSQL_URL),
-      redis: redis ? { ...pick(redis), url: this.nodeEnv.REDIS_URL } : describeUrl('REDIS_URL', this.nodeEnv.REDIS_URL),
+      mysql: mysql ? { ...pick(mysql), url: this.nodeEnv.MYSQL_URL } : describeUrl(this.nodeEnv.MYSQL_URL),
+      redis: redis ? { ...pick(redis), url: this.nodeEnv.REDIS_URL } : describeUrl(this.nodeEnv.REDIS_URL),
     });
   }
 

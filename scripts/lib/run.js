@@ -1,7 +1,7 @@
 'use strict';
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
-const { Stopped, UserError } = require('./errors');
+const { Stopped, UserError, mentionsFullDisk } = require('./errors');
 const { signalGroup } = require('./processes');
 
 let commands = 0;
@@ -73,7 +73,7 @@ function collect(child, logFile) {
 async function runOrExplain(what, advice, command, args, options) {
   const { code, output } = await run(command, args, options);
   if (code === 0) return output;
-  if (/ENOSPC|No space left on device/i.test(output)) {
+  if (mentionsFullDisk(output)) {
     throw new UserError(`${what} failed, the disk is full: free some space and run the command again.`);
   }
   const why = output

@@ -32,25 +32,23 @@ function keepSecrets(dataFolder, environment) {
 
 /** A server's URL with the control database as its path, unless it names a database already. */
 function withControlDatabase(url) {
-  const parsed = parseUrl('MYSQL_URL', url);
+  const example = `mysql://user:password@host:3306/${controlDatabase}`;
+  if (!/^mysql:/.test(url) || !URL.canParse(url)) throw new UserError(`MYSQL_URL must look like ${example}.`);
+  const parsed = new URL(url);
   if (parsed.pathname === '' || parsed.pathname === '/') parsed.pathname = `/${controlDatabase}`;
   return parsed.href;
 }
 
-function parseUrl(name, url) {
-  try {
-    return new URL(url);
-  } catch {
-    throw new UserError(`${name} is not a URL; write for example mysql://user:password@host:3306/${controlDatabase}.`);
-  }
-}
-
-/** What services.json says about a server that is not ours. */
-function describeUrl(name, url) {
-  const { hostname, port, username, password } = parseUrl(name, url);
-  const defaultPort = name === 'MYSQL_URL' ? 3306 : 6379;
-  const account = { user: decodeURIComponent(username), password: decodeURIComponent(password) };
-  return { host: hostname, port: Number(port) || defaultPort, ...account, pid: null, url };
+/**
+ * What services.json says about a server that is not ours. A Redis URL may name several hosts, which no URL parser takes;
+ * the first one stands for them.
+ */
+function describeUrl(url) {
+  const match = /^(\w[\w-]*):\/\/(?:([^@/:]*)(?::([^@/]*))?@)?(\[[^\]]+\]|[^/:,?]+)(?::(\d+))?/.exec(url);
+  if (!match) throw new UserError('REDIS_URL must look like redis://user:password@host:6379/0.');
+  const [, scheme, user = '', password = '', host, port = scheme === 'mysql' ? '3306' : '6379'] = match;
+  const account = { user: decodeURIComponent(user), password: decodeURIComponent(password) };
+  return { host, port: Number(port), ...account, pid: null, url };
 }
 
 function wholeNumber(environment, name, fallback, least, most) {
