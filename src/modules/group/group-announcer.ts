@@ -6,7 +6,6 @@ import { topicRoom, userRoom } from '../../platform/socket/rooms.js';
 import { SocketServer } from '../../platform/socket/socket-server.js';
 import { PresenceService } from '../presence/presence.service.js';
 import { AccessInvalidation } from './access-invalidation.js';
-import { GroupService } from './group.service.js';
 import type { GroupChanged } from './group.types.js';
 
 /** A node that does not confirm a join costs its members a catch-up, not the caller his answer. */
@@ -24,7 +23,6 @@ export class GroupAnnouncer {
     private readonly invalidation: AccessInvalidation,
     private readonly presence: PresenceService,
     private readonly sockets: SocketServer,
-    private readonly groups: GroupService,
     private readonly log: Logger,
   ) {}
 
@@ -58,7 +56,6 @@ export class GroupAnnouncer {
   ): Promise<void> {
     const invalidated = await this.invalidation.invalidate(actor.tenant, topic);
     const confirmed = await this.ask('topic:leave', actor, topic, { uids });
-    await this.rejoin(actor, topic, uids);
     if (first) {
       const change: Change = { kind, targets: uids };
       this.tellTopic(actor, topic, change);
@@ -76,19 +73,6 @@ export class GroupAnnouncer {
     if (first) this.tellTopic(actor, topic, { kind: 'dismissed' });
     const confirmed = await this.ask('topic:close', actor, topic, {});
     if (!invalidated || !confirmed) throw unconfirmed();
-  }
-
-  /** Requests of two changes can overtake each other: who was added again meanwhile must not stay deaf. */
-  private async rejoin(actor: Actor, topic: Topic, uids: readonly UserId[]): Promise<void> {
-    try {
-      const back = await this.groups.activeMembers(actor.tenant, topic, uids);
-      if (back.length > 0) await this.ask('topic:join', actor, topic, { uids: back });
-    } catch (error) {
-      this.log.warn(
-        { tenant: actor.tenant, topic, error: (error as Error).message },
-        'members were not looked up again',
-      );
-    }
   }
 
   private async ask(kind: string, actor: Actor, topic: Topic, more: object): Promise<boolean> {

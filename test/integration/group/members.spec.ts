@@ -174,20 +174,6 @@ describe('kick and leave', () => {
     expect(await counts(topic)).toEqual({ kept: 1, counted: 1 });
   });
 
-  it('bring one back into the topic who was added again while the nodes were asked', async () => {
-    const [owner, x] = await world.users(2);
-    const topic = await world.group(a, owner, [x]);
-    a.confirm = async (kind) => {
-      if (kind === 'topic:leave') await b.members.add(world.actor(owner), topic, [x]);
-      return true;
-    };
-    await a.members.remove(world.actor(owner), topic, x);
-    expect(a.told.filter((told) => 'ask' in told)).toEqual([
-      { ask: 'topic:leave', uids: [x] },
-      { ask: 'topic:join', uids: [x] },
-    ]);
-  });
-
   it('are refused for one who never was a member, and for the owner', async () => {
     const [owner, x, stranger] = await world.users(3);
     const topic = await world.group(a, owner, [x]);

@@ -152,7 +152,7 @@ export class World {
       emit: (room: string, _name: string, event: Record<string, unknown>) =>
         told.push({ room, kind: String(event.kind), event }),
     } as unknown as SocketServer;
-    const announcer = new GroupAnnouncer(invalidation, presence, sockets, groups, log);
+    const announcer = new GroupAnnouncer(invalidation, presence, sockets, log);
     const node: Node = {
       groups,
       cache,
