@@ -41,6 +41,7 @@ const project = (displayName, ...folders) => ({
 
 /** `unit` needs nothing; the others need MYSQL_URL and REDIS_URL of servers they may fill (scripts/test.mjs starts them). */
 module.exports = {
+  testTimeout: 30_000,
   projects: [
     project('unit', 'test/unit', 'src'),
     project('integration', 'test/integration'),

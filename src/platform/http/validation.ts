@@ -22,7 +22,8 @@ export async function validateDto<T extends object>(dto: DtoClass<T>, value: unk
   const errors = await validate(instance, {
     whitelist: true,
     forbidNonWhitelisted: true,
-    forbidUnknownValues: true,
+    // A DTO without fields is a class without rules; whitelisting refuses what does not belong to it.
+    forbidUnknownValues: false,
     stopAtFirstError: true,
     validationError: { target: false, value: false },
   });
