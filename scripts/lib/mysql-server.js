@@ -22,7 +22,7 @@ const commonArgs = [
   '--innodb-flush-log-at-trx-commit=1',
   '--innodb-buffer-pool-size=128M',
   '--key-buffer-size=8M',
-  '--max-connections=600',
+  '--max-connections=1000',
   // Probes and killed clients leave handshakes unfinished; that must not lock 127.0.0.1 out.
   '--max-connect-errors=1000000',
   '--performance-schema=OFF',
