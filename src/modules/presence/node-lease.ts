@@ -1,8 +1,10 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Logger } from '../../platform/observe/logger.js';
 import { Metrics } from '../../platform/observe/metrics.js';
+import { Readiness } from '../../platform/observe/readiness.js';
 import { NodeBus } from '../../platform/redis/node-bus.js';
 import { NodeIdentity } from '../../platform/redis/node-identity.js';
+import { RedisClients } from '../../platform/redis/redis-clients.js';
 import { PresenceRedis } from './presence.redis.js';
 
 /** A node that has not renewed for this long is dead to the others. */
@@ -10,6 +12,8 @@ export const LEASE_MS = 15_000;
 const RENEW_EVERY_MS = 5_000;
 const RETRY_MS = 1_000;
 const WATCH_EVERY_MS = 2_000;
+/** How long a starting node waits for Redis before it goes on without: it is not ready then. */
+const START_WAIT_MS = 5_000;
 
 /**
  * This node's lease, and which other nodes live. A node whose own lease may have ended must deliver nothing until it has
@@ -20,6 +24,7 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
   /** Monotonic; taken before the renewal was sent, so that our view of the lease never ends later than Redis's. */
   private renewedAtMs = -Infinity;
   private registered = false;
+  private attempts = 0;
   private stopped = false;
   private timer?: NodeJS.Timeout;
   private watcher?: NodeJS.Timeout;
@@ -33,9 +38,12 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
     private readonly redis: PresenceRedis,
     private readonly identity: NodeIdentity,
     private readonly bus: NodeBus,
+    private readonly clients: RedisClients,
     private readonly log: Logger,
+    readiness: Readiness,
     metrics: Metrics,
   ) {
+    readiness.require('lease', () => this.stands);
     const nodes = metrics.gauge('im_nodes_living', 'Living nodes as this one sees them');
     this.reportNodes = () => nodes.set(this.known.size);
   }
@@ -43,6 +51,7 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
   private readonly reportNodes: () => void;
 
   async onModuleInit(): Promise<void> {
+    await this.clients.waitReady(START_WAIT_MS);
     await this.renew();
     this.watcher = setInterval(() => void this.watch(), WATCH_EVERY_MS).unref();
   }
@@ -80,11 +89,14 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
 
   private async renew(): Promise<void> {
     const before = performance.now();
+    this.attempts += 1;
     try {
       const wasOver = this.registered && !this.stands;
       const renewed = !wasOver && (await this.redis.renewLease(this.identity.id, LEASE_MS, !this.registered));
-      if (renewed) this.renewedAtMs = before;
-      else await this.comeBack(before);
+      if (!renewed) await this.comeBack();
+      this.renewedAtMs = before;
+      // What came while there was no lease was not delivered here.
+      if (!renewed || (!this.registered && this.attempts > 1)) for (const listener of this.lostListeners) listener();
       this.registered = true;
       await this.redis.describeNode(this.identity.id, LEASE_MS, {
         started_at: this.startedAt,
@@ -98,16 +110,14 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** The old id is dead to the others. A new one is registered first, so that every later kick waits for this node. */
-  private async comeBack(before: number): Promise<void> {
+  private async comeBack(): Promise<void> {
     const old = this.identity.id;
     await this.redis.endLease(old).catch(() => undefined);
     const node = this.identity.renew();
     this.registered = false;
     this.bus.listen();
     await this.redis.renewLease(node, LEASE_MS, true);
-    this.renewedAtMs = before;
     this.log.error({ old, node }, 'the node lease had ended; the node goes on under a new id');
-    for (const listener of this.lostListeners) listener();
   }
 
   private schedule(ms: number): void {

@@ -29,16 +29,17 @@ export class HealthController {
     return { status: 'ok', nodeId: this.identity.id };
   }
 
-  /** May the node be sent traffic? 503 while it starts, drains, or Redis or the control database does not answer. */
+  /** May the node be sent traffic? 503 while it starts, drains, lacks its lease, or Redis or the control database is away. */
   @Get('health/ready')
   async ready(@Res() response: Response): Promise<void> {
     const [control, redis] = await Promise.all([this.control.isUp(CONTROL_TIMEOUT_MS), this.redisUp()]);
     const accepting = this.readiness.accepting;
-    const ready = control && redis && accepting;
+    const conditions = this.readiness.checks;
+    const ready = control && redis && accepting && Object.values(conditions).every(Boolean);
     response.status(ready ? 200 : 503).json({
       status: ready ? 'ready' : 'not ready',
       nodeId: this.identity.id,
-      checks: { redis: redis ? 'up' : 'down', controlDatabase: control ? 'up' : 'down', accepting },
+      checks: { redis: redis ? 'up' : 'down', controlDatabase: control ? 'up' : 'down', accepting, ...conditions },
     });
   }
 

@@ -4,9 +4,20 @@ import { Injectable } from '@nestjs/common';
 @Injectable()
 export class Readiness {
   private open = false;
+  private readonly conditions = new Map<string, () => boolean>();
 
   get accepting(): boolean {
     return this.open;
+  }
+
+  /** A condition of a module without which the node must not be sent traffic. */
+  require(name: string, holds: () => boolean): void {
+    this.conditions.set(name, holds);
+  }
+
+  /** The conditions of the modules, by name. */
+  get checks(): Record<string, boolean> {
+    return Object.fromEntries([...this.conditions].map(([name, holds]) => [name, holds()]));
   }
 
   start(): void {
