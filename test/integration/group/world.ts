@@ -96,9 +96,14 @@ export class World {
   private accounts = 0;
 
   private constructor(
-    private readonly env: Env,
+    readonly env: Env,
     private readonly info: ConnectionInfo,
   ) {}
+
+  /** Where the tenant's database is. */
+  get connections(): TenantConnections {
+    return new FixedConnections(this.info);
+  }
 
   static async open(): Promise<World> {
     const run = randomBytes(5).toString('hex');
