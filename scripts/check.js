@@ -10,7 +10,7 @@ const { StopControl } = require('./lib/stop-control');
 /** `npm run check`: all that needs no server, side by side. */
 async function main() {
   const root = path.join(__dirname, '..');
-  const { signal } = new StopControl();
+  const { signal } = StopControl.listen();
   await ensureDependencies(root, { signal });
   const { passed, failed } = await runChecks(root, [...staticChecks(root), unitCheck(root)], { signal });
   process.stdout.write(`${passed} of ${passed + failed} checks passed\n`);

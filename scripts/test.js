@@ -9,7 +9,7 @@ const { TestRun } = require('./lib/test-run');
 
 /** `npm test [-- project ... jest options]`: the last line is `N passed, M failed` over everything that ran. */
 async function main() {
-  const test = new TestRun(fs.realpathSync(path.join(__dirname, '..')), new StopControl());
+  const test = new TestRun(fs.realpathSync(path.join(__dirname, '..')), StopControl.listen());
   try {
     await test.run(process.argv.slice(2));
   } catch (error) {

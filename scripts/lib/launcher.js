@@ -29,7 +29,7 @@ class Launcher {
     this.logFolder = path.join(this.dataFolder, 'logs');
     this.records = new ProcessRecords(path.join(this.runFolder, 'processes'), root);
     this.lock = new RunLock(path.join(this.runFolder, 'launcher.json'));
-    this.control = new StopControl();
+    this.control = StopControl.listen();
     this.servers = {};
     this.nodes = [];
   }

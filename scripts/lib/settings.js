@@ -33,7 +33,7 @@ function keepSecrets(dataFolder, environment) {
 /** A server's URL with the control database as its path, unless it names a database already. */
 function withControlDatabase(url) {
   const example = `mysql://user:password@host:3306/${controlDatabase}`;
-  if (!/^mysql:/.test(url) || !URL.canParse(url)) throw new UserError(`MYSQL_URL must look like ${example}.`);
+  if (!/^mysql:\/\/[^/]/.test(url) || !URL.canParse(url)) throw new UserError(`MYSQL_URL must look like ${example}.`);
   const parsed = new URL(url);
   if (parsed.pathname === '' || parsed.pathname === '/') parsed.pathname = `/${controlDatabase}`;
   return parsed.href;

@@ -10,8 +10,14 @@ class StopControl {
     this.stop = new AbortController();
     this.hurry = new AbortController();
     this.askedAtMs = 0;
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => this.ask());
-    this.watchParent();
+  }
+
+  /** A control that hears this process's signals. */
+  static listen() {
+    const control = new StopControl();
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => control.ask());
+    control.watchParent();
+    return control;
   }
 
   /** Aborted when the run is to end. */
