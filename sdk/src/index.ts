@@ -1,0 +1,13 @@
+export { TridentClient } from './client.js';
+export type { TridentOptions } from './options.js';
+export type { Credentials, Session } from './auth.js';
+export type { ConnectionState } from './connection.js';
+export { TridentError, type ClientErrorCode } from './errors.js';
+export type { ClientEvents, WireEvent } from './events.js';
+export type { Draft, SendHandle, SendOutcome, SendState } from './outbox.js';
+export type { HttpMethod, RestRequest } from './rest.js';
+export type { Cancel, Runtime } from './runtime.js';
+export type { StoragePort, StoredState, StoredTopic } from './storage.js';
+export type { Topic } from './topic.js';
+export { TopicState, type AppliedChange, type Outcome, type StartingPoint } from './topic-state.js';
+export * from './wire.js';
