@@ -4,6 +4,7 @@ import { createServer, connect, type AddressInfo, type Server, type Socket } fro
 export class Wire {
   private readonly sockets = new Set<Socket>();
   private open = true;
+  private held = false;
 
   private constructor(
     private readonly server: Server,
@@ -12,7 +13,7 @@ export class Wire {
 
   static async to(host: string, port: number): Promise<Wire> {
     let wire: Wire | undefined;
-    const server = createServer((near) => wire?.join(near, connect(port, host)));
+    const server = createServer((near) => wire?.accept(near, () => connect(port, host)));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     wire = new Wire(server, (server.address() as AddressInfo).port);
     return wire;
@@ -27,22 +28,27 @@ export class Wire {
     this.open = true;
   }
 
+  /** From now on connections are accepted and nothing comes back, as from a frozen server. */
+  hold(): void {
+    this.held = true;
+  }
+
   async close(): Promise<void> {
     this.cut();
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private join(near: Socket, far: Socket): void {
-    for (const socket of [near, far]) {
+  private accept(near: Socket, open: () => Socket): void {
+    const ends = this.held || !this.open ? [near] : [near, open()];
+    for (const socket of ends) {
       this.sockets.add(socket);
       socket.on('error', () => undefined);
       socket.on('close', () => {
         this.sockets.delete(socket);
-        near.destroy();
-        far.destroy();
+        for (const end of ends) end.destroy();
       });
     }
-    if (!this.open) return void near.destroy();
-    near.pipe(far).pipe(near);
+    if (!this.open) near.destroy();
+    else if (ends.length === 2) near.pipe(ends[1]).pipe(near);
   }
 }

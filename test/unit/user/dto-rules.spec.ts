@@ -1,0 +1,70 @@
+import { PatchMeDto, UsersQuery } from '../../../src/modules/user/dto/users.dto.js';
+import { isLine } from '../../../src/platform/http/dto-rules.js';
+import { validateDto } from '../../../src/platform/http/validation.js';
+
+describe('a line of text', () => {
+  it.each(['a', 'Ünï', '👩‍👩‍👧', '🎉'.repeat(64), 'two words'])('may be %j', (text) => {
+    expect(isLine(text, 1, 64)).toBe(true);
+  });
+
+  it.each([
+    '',
+    ' ',
+    '\u3000',
+    'a\tb',
+    'a\r\n',
+    '\u2028',
+    '\u0085',
+    '\u0000',
+    '\udc00',
+    '🎉'.repeat(65),
+    5,
+    null,
+    ['a'],
+    {},
+  ])('may not be %j', (text) => expect(isLine(text, 1, 64)).toBe(false));
+});
+
+describe('a profile patch', () => {
+  it.each([{}, { nickname: 'N' }, { avatar: '' }, { gender: null, region: null }, { gender: 'other' }])(
+    'may be %j',
+    async (body) => expect({ ...(await validateDto(PatchMeDto, body)) }).toEqual(body),
+  );
+
+  it.each([
+    { nickname: null },
+    { nickname: 1 },
+    { avatar: null },
+    { signature: { a: 1 } },
+    { gender: 'x' },
+    { region: '' },
+    { account: 'root' },
+    { uid: '1' },
+    { status: 'active' },
+    { passwordHash: 'x' },
+  ])('may not be %j', async (body) => {
+    await expect(validateDto(PatchMeDto, body)).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+  });
+});
+
+describe('a list of users', () => {
+  it('takes 1 to 200 ids', async () => {
+    expect((await validateDto(UsersQuery, { uids: '1,2' })).uids).toEqual(['1', '2']);
+    const many = Array.from({ length: 200 }, (_, index) => String(index + 1));
+    expect((await validateDto(UsersQuery, { uids: many.join(',') })).uids).toHaveLength(200);
+    await expect(validateDto(UsersQuery, { uids: [...many, '201'].join(',') })).rejects.toThrow();
+  });
+
+  it.each([
+    {},
+    { uids: '' },
+    { uids: '1,' },
+    { uids: '0' },
+    { uids: '-1' },
+    { uids: '01' },
+    { uids: '1 OR 1=1' },
+    { uids: {} },
+  ])('is not %j', async (query) => {
+    await expect(validateDto(UsersQuery, query)).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+  });
+});
