@@ -45,9 +45,9 @@ export class GroupLifeService {
 
   async patchProfile(actor: Actor, topic: Topic, wanted: ProfilePatch): Promise<void> {
     const patch = given(wanted);
-    await this.changes.run(actor, topic, async ({ tx, group, require }) => {
-      await require('editProfile');
-      await tx.update(GroupEntity, { id: group.id }, patch);
+    await this.changes.run(actor, topic, async ({ tx, group, permit }) => {
+      await permit('editProfile');
+      await tx.update(GroupEntity, { id: change.group.id }, patch);
     });
     await this.announcer.changed(actor, topic, { kind: 'profile', patch });
   }
@@ -57,8 +57,8 @@ export class GroupLifeService {
     const columns = Object.fromEntries(
       Object.entries(patch).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
     );
-    await this.changes.run(actor, topic, async ({ tx, group, require }) => {
-      await require('editSettings');
+    await this.changes.run(actor, topic, async ({ tx, group, permit }) => {
+      await permit('editSettings');
       await tx.update(GroupSettingsEntity, { groupId: group.id }, columns);
     });
     await this.announcer.changed(actor, topic, { kind: 'settings', patch });
@@ -69,9 +69,9 @@ export class GroupLifeService {
    * @throws AppError SHORT_STATE_UNAVAILABLE when it is stored and not every node has confirmed it yet
    */
   async dismiss(actor: Actor, topic: Topic): Promise<void> {
-    const first = await this.changes.run(actor, topic, async ({ tx, group, require }) => {
+    const first = await this.changes.run(actor, topic, async ({ tx, group, permit }) => {
       if (group.state === 'dismissed' && group.ownerUid === actor.uid) return false;
-      await require('dismiss');
+      await permit('dismiss');
       await markDismissed(tx, group.id);
       return true;
     });

@@ -1,3 +1,4 @@
+import type { Server as HttpServer } from 'node:http';
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { createShardedAdapter } from '@socket.io/redis-adapter';
@@ -42,7 +43,7 @@ export class SocketServer implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
-    const server = new Server(this.http.httpAdapter.getHttpServer(), {
+    const server = new Server(this.http.httpAdapter.getHttpServer() as HttpServer, {
       cors: { origin: '*' },
       serveClient: false,
       maxHttpBufferSize: MAX_TRANSPORT_BYTES,
