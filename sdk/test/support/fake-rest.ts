@@ -1,3 +1,4 @@
+import type { Session } from '../../src/index.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 export interface FakeUser {
@@ -65,7 +66,14 @@ export class FakeRest {
     }
   }
 
-  private tokens(uid: string): object {
+  /** A session as `login` would give it. */
+  session(account: string): Session {
+    const user = this.users.find((one) => one.account === account);
+    if (!user) throw new Error(`no user ${account}`);
+    return { tenantId: '1', expiresAt: Infinity, ...this.tokens(user.uid) };
+  }
+
+  private tokens(uid: string): { uid: string; accessToken: string; refreshToken: string; expiresIn: number } {
     this.issued += 1;
     const refreshToken = `refresh-${uid}-${this.issued}`;
     this.refreshTokens.set(refreshToken, uid);
