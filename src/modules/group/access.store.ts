@@ -72,3 +72,10 @@ export async function selectActive(select: Select, topic: Topic, uids: readonly 
   );
   return rows.map((row) => row.uid);
 }
+
+export async function selectMemberCount(select: Select, topic: Topic): Promise<number> {
+  const [row] = await select<{ member_count: string | number }>('SELECT member_count FROM im_groups WHERE id = ?', [
+    sqlId(groupIdOf(topic)),
+  ]);
+  return Number(row?.member_count ?? 0);
+}

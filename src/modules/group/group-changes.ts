@@ -14,7 +14,7 @@ export interface OpenChange {
   readonly tx: EntityManager;
   readonly group: LockedGroup;
   /** @returns the actor's role. @throws AppError when he may not do this */
-  require(action: GroupAction): Promise<GroupRole>;
+  permit(action: GroupAction): Promise<GroupRole>;
 }
 
 /**
@@ -44,7 +44,7 @@ export class GroupChanges {
     return this.transaction(actor.tenant, topic, async (tx) => {
       const group = await lockGroup(tx, topic);
       if (!group) throw new AppError('NOT_MEMBER');
-      const result = await work({ tx, group, require: (action) => requireAccess(tx, actor, topic, action) });
+      const result = await work({ tx, group, permit: (action) => requireAccess(tx, actor, topic, action) });
       await this.topics.raiseAcl(tx, topic);
       await last?.(tx, result);
       return result;

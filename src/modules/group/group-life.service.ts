@@ -47,7 +47,7 @@ export class GroupLifeService {
     const patch = given(wanted);
     await this.changes.run(actor, topic, async ({ tx, group, permit }) => {
       await permit('editProfile');
-      await tx.update(GroupEntity, { id: change.group.id }, patch);
+      await tx.update(GroupEntity, { id: group.id }, patch);
     });
     await this.announcer.changed(actor, topic, { kind: 'profile', patch });
   }

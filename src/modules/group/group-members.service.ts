@@ -75,7 +75,7 @@ export class GroupMembersService {
   /** Hands the group over to another member; the owner until now stays as an admin. */
   async transfer(actor: Actor, topic: Topic, target: UserId): Promise<void> {
     await this.changes.run(actor, topic, async (change) => {
-      await change.require('transfer');
+      await change.permit('transfer');
       await activeRole(change, target);
       if (target === actor.uid) throw new AppError('CONFLICT', { message: 'You own this group already.' });
       const { tx, group } = change;
@@ -87,7 +87,7 @@ export class GroupMembersService {
   }
 
   private async addInside(change: OpenChange, actor: Actor, uids: readonly UserId[]): Promise<AddedMembers> {
-    await change.require('addMembers');
+    await change.permit('addMembers');
     const { tx, group } = change;
     await refuseUnusable(change, uids);
     const known = await lockMembers(tx, group.id, uids);
@@ -131,7 +131,7 @@ async function leave(change: OpenChange, actor: Actor): Promise<boolean> {
   const { tx, group } = change;
   const row = (await lockMembers(tx, group.id, [actor.uid])).get(actor.uid);
   if (row && row.state !== 'active') return false;
-  await change.require('leave');
+  await change.permit('leave');
   await removeMember(tx, group.id, actor.uid, 'left');
   await countMembers(tx, group.id, -1);
   return true;
@@ -139,7 +139,7 @@ async function leave(change: OpenChange, actor: Actor): Promise<boolean> {
 
 /** @returns false when he was out before. @throws AppError NOT_FOUND when he never was a member */
 async function kick(change: OpenChange, target: UserId): Promise<boolean> {
-  const role = await change.require('kick');
+  const role = await change.permit('kick');
   const { tx, group } = change;
   const row = (await lockMembers(tx, group.id, [target])).get(target);
   if (!row) throw new AppError('NOT_FOUND', { message: 'This user is no member of the group.' });
@@ -158,12 +158,12 @@ async function activeRole({ tx, group }: OpenChange, uid: UserId): Promise<Group
 
 async function patchInside(change: OpenChange, actor: Actor, target: UserId, patch: MemberPatch): Promise<void> {
   const ownNickname = target === actor.uid && patch.role === undefined && patch.mutedUntil === undefined;
-  if (ownNickname) await change.require('editOwnNickname');
+  if (ownNickname) await change.permit('editOwnNickname');
   else {
     const mine =
       patch.role !== undefined
-        ? await change.require('setRole')
-        : await change.require(patch.mutedUntil !== undefined ? 'mute' : 'editNickname');
+        ? await change.permit('setRole')
+        : await change.permit(patch.mutedUntil !== undefined ? 'mute' : 'editNickname');
     if (!mayActOn(mine, await activeRole(change, target))) throw new AppError('FORBIDDEN');
   }
   await patchMember(change.tx, change.group.id, target, patch);

@@ -18,7 +18,7 @@ export class GroupReads {
 
   profile(actor: Actor, topic: Topic): Promise<GroupProfile> {
     return this.databases.run(actor.tenant, async (db) => {
-      const access = await this.groups.require(db, actor.uid, topic, 'read');
+      const access = await this.groups.permit(db, actor.uid, topic, 'read');
       const row = await db.repository(GroupEntity).findOneBy({ id: groupIdOf(topic) });
       if (!row) throw new AppError('NOT_MEMBER');
       return toProfile(topic, row, access.role as GroupRole);
@@ -27,7 +27,7 @@ export class GroupReads {
 
   settings(actor: Actor, topic: Topic): Promise<GroupSettings> {
     return this.databases.run(actor.tenant, async (db) => {
-      await this.groups.require(db, actor.uid, topic, 'read');
+      await this.groups.permit(db, actor.uid, topic, 'read');
       const row = await db.repository(GroupSettingsEntity).findOneBy({ groupId: groupIdOf(topic) });
       if (!row) throw new AppError('NOT_MEMBER');
       return toSettings(row);

@@ -17,13 +17,14 @@ const LEASE_TTL_SECONDS = 30;
  *
  * | field    | value |
  * | -------- | ----- |
- * | `<uid>`  | `role|mutedUntilMs|aclVersion|loadedAtMs`: role `owner`, `admin`, `member`, or `-` for "no member"; 0 = not muted |
- * | `#`      | `state|muteAll|aclVersion|loadedAtMs`: state `active`, `dismissed` or `missing`; muteAll 0 or 1 |
+ * | `<uid>`  | `role|mutedUntilMs|aclVersion|floorSeq|loadedAtMs`: role `owner`, `admin`, `member`, or `-` for "no member"; 0 = not muted; nothing at or below floorSeq may be read |
+ * | `#`      | `state|muteAll|aclVersion|loadedAtMs|runId`: state `active`, `dismissed` or `missing`; muteAll 0 or 1; the Redis server that it was filled on |
  * | `?<uid>` | token of the standing lease to fill `<uid>` |
  *
  * Times are milliseconds; `loadedAtMs` is Redis's own. A record older than 300 s is to be loaded again, whatever the
- * key's own time to live says. Every change of the group removes the whole key, after its commit: records and leases.
- * `admit.lua` of the message pipeline reads the first two fields.
+ * key's own time to live says, and so is one of another server: after a restored dump or a fail-over, invalidations may be
+ * missing from it. Every change of the group removes the whole key, after its commit: records and leases.
+ * `permission.lua` of the message pipeline reads the first two fields.
  */
 @Injectable()
 export class GroupAccessCache {
@@ -48,7 +49,8 @@ export class GroupAccessCache {
    * @throws RedisUnavailable
    */
   async fill(tenant: TenantId, topic: Topic, uid: UserId, token: string, access: GroupAccess): Promise<boolean> {
-    const member = `${access.role ?? '-'}|${access.mutedUntilMs}|${access.aclVersion}`;
+    const floorSeq = access.historyForNewMembers ? 0 : access.joinedSeq;
+    const member = `${access.role ?? '-'}|${access.mutedUntilMs}|${access.aclVersion}|${floorSeq}`;
     const group = `${access.groupState}|${access.muteAll ? 1 : 0}|${access.aclVersion}`;
     const ttlSeconds = Math.round(this.ttlSeconds * (0.9 + Math.random() * 0.2));
     const args = [uid, token, member, group, Math.max(1, ttlSeconds)];

@@ -6,7 +6,7 @@ import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import type { WriterSession } from '../../platform/mysql/writer-pool.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { RedisUnavailable } from '../../platform/redis/redis-scripts.js';
-import { selectAccess, selectActive, selectTopicsOf } from './access.store.js';
+import { selectAccess, selectActive, selectMemberCount, selectTopicsOf } from './access.store.js';
 import { GroupAccessCache } from './group.redis.js';
 import { decide, type GroupAccess, type GroupAction } from './group.types.js';
 
@@ -49,7 +49,7 @@ export class GroupService {
    * Reads the user's access from MySQL and decides.
    * @throws AppError of the decision
    */
-  async require(db: TenantDb, uid: UserId, topic: Topic, action: GroupAction): Promise<GroupAccess> {
+  async permit(db: TenantDb, uid: UserId, topic: Topic, action: GroupAction): Promise<GroupAccess> {
     const access = await this.accessFromMysql(db, topic, uid);
     const refusal = decide(access, action, Date.now());
     if (refusal !== null) throw new AppError(refusal);
@@ -67,6 +67,11 @@ export class GroupService {
   /** Topics of the active groups that the user is a member of, from MySQL. */
   topicsOf(tenant: TenantId, uid: UserId): Promise<Topic[]> {
     return this.databases.run(tenant, (db) => selectTopicsOf((sql, values) => db.query(sql, values), uid));
+  }
+
+  /** Active members of a group, 0 when there is none. */
+  memberCount(tenant: TenantId, topic: Topic): Promise<number> {
+    return this.databases.run(tenant, (db) => selectMemberCount((sql, values) => db.query(sql, values), topic));
   }
 
   /** Those of `uids` that are members at this moment, from MySQL; for nodes that are told to join or drop sockets. */

@@ -24,6 +24,11 @@ export interface GroupAccess {
 
 export type GroupAction =
   | 'send'
+  | 'mentionAll'
+  | 'edit'
+  | 'recallOwn'
+  | 'recallAny'
+  | 'removeMessage'
   | 'read'
   | 'addMembers'
   | 'kick'
@@ -52,6 +57,12 @@ const ownerOnly = { owner: null, admin: 'FORBIDDEN', member: 'FORBIDDEN', speaks
 /** Who may do what: the only place that says it. */
 const RULES: Readonly<Record<GroupAction, Rule>> = {
   send: { ...everyone, speaks: true },
+  mentionAll: { ...admins, speaks: true },
+  // An edit says something new; taking back does not.
+  edit: { ...everyone, speaks: true },
+  recallOwn: everyone,
+  recallAny: admins,
+  removeMessage: admins,
   read: everyone,
   addMembers: admins,
   kick: admins,

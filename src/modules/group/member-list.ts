@@ -70,7 +70,7 @@ export class MemberList {
     const list = JSON.stringify([actor.tenant, topic, role ?? null, status ?? null, q ?? null]);
     const after = cursor === undefined ? null : this.cursors.read(list, cursor);
     const { rows, total } = await this.databases.run(actor.tenant, async (db) => {
-      await this.groups.require(db, actor.uid, topic, 'read');
+      await this.groups.permit(db, actor.uid, topic, 'read');
       const condition = conditionOf(groupIdOf(topic), request);
       const found = await selectPage(db, condition, { role, after, limit: limit + 1 });
       return { rows: found, total: await selectTotal(db, condition, role) };
@@ -120,7 +120,7 @@ async function selectPage(
     const joinedAt = behind && new Date(behind.joinedAtMs);
     const found = await db.query<MemberRow>(
       `SELECT m.uid, m.role, m.nickname, m.muted_until, m.joined_at ${condition.sql} AND m.role = ?
-       ${behind ? 'AND (m.joined_at > ? OR (m.joined_at = ? AND m.uid > ?))' : ''}
+       ${behind ? 'AND m.joined_at >= ? AND (m.joined_at > ? OR m.uid > ?)' : ''}
        ORDER BY m.joined_at, m.uid LIMIT ?`,
       [...condition.values, role, ...(behind ? [joinedAt, joinedAt, sqlId(behind.uid)] : []), limit - rows.length],
     );

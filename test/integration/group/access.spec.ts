@@ -146,6 +146,24 @@ describe('a reader that is paused between SELECT and fill', () => {
     expect((await hash(a))[member]).toMatch(/^-\|/);
   });
 
+  it('lets nobody join any more once its fill is on the way: the answer to that fill can be late', async () => {
+    const [filled, answer] = [gate(), gate()];
+    const fill = a.cache.fill.bind(a.cache);
+    jest.spyOn(a.cache, 'fill').mockImplementationOnce(async (...args) => {
+      const done = await fill(...args);
+      filled.open();
+      await answer.opened;
+      return done;
+    });
+    const early = a.groups.loadAccess(world.tenant, topic, member);
+    await filled.opened;
+    await b.members.remove(world.actor(owner), topic, member);
+    expect((await a.groups.loadAccess(world.tenant, topic, member)).role).toBeNull();
+    answer.open();
+    expect((await early).role).toBe('member');
+    expect((await hash(a))[member]).toMatch(/^-\|/);
+  });
+
   it('is given up after three refusals with an answer that is not older than the last call', async () => {
     const refuse = jest.spyOn(a.cache, 'fill').mockResolvedValue(false);
     const read = jest.spyOn(a.groups, 'accessFromMysql');
