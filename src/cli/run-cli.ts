@@ -14,9 +14,8 @@ export function runCli(main: () => Promise<void>): void {
 /** One line that says what is wrong. */
 export function explain(error: unknown): string {
   if (error instanceof UsageError || error instanceof AppError) return error.message;
-  const { code, message, address, port } = (error ?? {}) as Record<string, unknown>;
-  if (code === 'ECONNREFUSED')
-    return `MySQL does not answer at ${String(address ?? 'its address')}:${String(port ?? '')}.`;
+  const { code, message, address, port } = (error ?? {}) as { [field: string]: string | number | undefined };
+  if (code === 'ECONNREFUSED') return `MySQL does not answer at ${address ?? 'its address'}:${port ?? ''}.`;
   if (code === 'ER_ACCESS_DENIED_ERROR') return 'MySQL refuses the user or the password of MYSQL_URL.';
   return String(message || code || error);
 }

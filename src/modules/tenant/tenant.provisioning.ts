@@ -1,4 +1,4 @@
-import type { DataSource } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { resolveSecret, type ToolEnv } from '../../platform/env/env.js';
 import { AppError, invalid } from '../../platform/errors/app-error.js';
 import { parseMysqlUrl, type ConnectionInfo } from '../../platform/mysql/connection-info.js';
@@ -63,8 +63,8 @@ export class TenantProvisioning {
     return this.source.destroy();
   }
 
-  list(): Promise<TenantEntity[]> {
-    return this.source.getRepository(TenantEntity).find({ order: { id: 'ASC' } });
+  list(manager: EntityManager = this.source.manager): Promise<TenantEntity[]> {
+    return manager.find(TenantEntity, { order: { id: 'ASC' } });
   }
 
   /** Brings every tenant's database up to date, the disabled ones' too; one that fails does not stop the others. */
@@ -89,12 +89,12 @@ export class TenantProvisioning {
    */
   async create(request: NewTenant): Promise<string> {
     const row = rowOf(request);
-    return this.alone(async () => {
+    return this.alone(async (manager) => {
       const connection = this.connectionOf(row);
-      await this.refuseTaken(row, connection);
+      refuseTaken(row, connection, await this.list(manager), this.controlInfo);
       await this.refuseForeignTables(connection);
       await migrateDatabase(connection, this.schemas.tenant);
-      const result = await this.source.getRepository(TenantEntity).insert(row);
+      const result = await manager.insert(TenantEntity, row);
       return String(result.identifiers[0].id);
     });
   }
@@ -115,31 +115,6 @@ export class TenantProvisioning {
     return connection;
   }
 
-  /** Two tenants in one database would read each other's users. */
-  private async refuseTaken(row: NewRow, connection: ConnectionInfo): Promise<void> {
-    const place = placeOf(connection);
-    if (place === placeOf(this.controlInfo)) {
-      throw new AppError('CONFLICT', { message: `${row.dbName} is the control database. Choose another db-name.` });
-    }
-    for (const other of await this.list()) {
-      if (other.code === row.code) {
-        throw new AppError('CONFLICT', {
-          message: `The tenant ${row.code} exists already (id ${other.id}, ${other.status}).`,
-        });
-      }
-      const otherPlace = placeOf({
-        host: other.dbHost ?? this.controlInfo.host,
-        port: other.dbPort ?? this.controlInfo.port,
-        database: other.dbName,
-      });
-      if (otherPlace === place) {
-        throw new AppError('CONFLICT', {
-          message: `The database ${row.dbName} belongs to the tenant ${other.code}. Choose another db-name.`,
-        });
-      }
-    }
-  }
-
   private async refuseForeignTables(connection: ConnectionInfo): Promise<void> {
     const tables = await queryOnce<{ name: string }>(
       { ...connection, database: '' },
@@ -154,7 +129,7 @@ export class TenantProvisioning {
   }
 
   /** One creation at a time in the whole installation: two could pass the checks together. */
-  private async alone<T>(work: () => Promise<T>): Promise<T> {
+  private async alone<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     const runner = this.source.createQueryRunner();
     const lock = `im_tenants:${this.controlInfo.database}`.slice(0, 64);
     try {
@@ -165,7 +140,7 @@ export class TenantProvisioning {
         if (Number(row.held) === 1) break;
         if (Date.now() > deadline) throw new AppError('IN_PROGRESS', { message: 'Another tenant is being created.' });
       }
-      return await work();
+      return await work(runner.manager);
     } finally {
       await runner.query('SELECT RELEASE_LOCK(?)', [lock]).catch(() => undefined);
       await runner.release();
@@ -205,6 +180,26 @@ function rowOf(request: NewTenant): NewRow {
     dbSecretRef: dbSecretRef ?? null,
     settings: JSON.stringify(tenantSettingsSchema.parse(request.settings ?? {})),
   };
+}
+
+/** Two tenants in one database would read each other's users. */
+function refuseTaken(
+  row: NewRow,
+  connection: ConnectionInfo,
+  others: readonly TenantEntity[],
+  control: ConnectionInfo,
+): void {
+  const conflict = (message: string): AppError => new AppError('CONFLICT', { message });
+  const place = placeOf(connection);
+  if (place === placeOf(control)) {
+    throw conflict(`${row.dbName} is the control database. Choose another db-name.`);
+  }
+  for (const { id, code, status, dbHost, dbPort, dbName } of others) {
+    if (code === row.code) throw conflict(`The tenant ${code} exists already (id ${id}, ${status}).`);
+    const taken = placeOf({ host: dbHost ?? control.host, port: dbPort ?? control.port, database: dbName });
+    if (taken === place)
+      throw conflict(`The database ${dbName} belongs to the tenant ${code}. Choose another db-name.`);
+  }
 }
 
 /** Database names differ in case only on some file systems: taken as equal everywhere. */

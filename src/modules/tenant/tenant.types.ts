@@ -6,6 +6,10 @@ import type { ConnectionInfo } from '../../platform/mysql/connection-info.js';
 export const tenantSettingsSchema = z.looseObject({
   /** May people register themselves (`open`), or does the operator make the accounts? */
   registration: z.enum(['open', 'closed']).default('closed'),
+  /** How long a sender may edit his message, seconds. */
+  editWindowSeconds: z.number().int().min(0).default(86_400),
+  /** How long a sender may recall his message, seconds; admins always may. */
+  recallWindowSeconds: z.number().int().min(0).default(120),
 });
 
 export type TenantSettings = Readonly<z.infer<typeof tenantSettingsSchema>>;

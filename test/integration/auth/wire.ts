@@ -12,10 +12,10 @@ export class Wire {
   ) {}
 
   static async to(host: string, port: number): Promise<Wire> {
-    let wire: Wire | undefined;
-    const server = createServer((near) => wire?.accept(near, () => connect(port, host)));
+    const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    wire = new Wire(server, (server.address() as AddressInfo).port);
+    const wire = new Wire(server, (server.address() as AddressInfo).port);
+    server.on('connection', (near) => wire.accept(near, () => connect(port, host)));
     return wire;
   }
 

@@ -1,5 +1,5 @@
 import { UserService } from '../../../src/modules/user/user.service.js';
-import { asTenantId, asUserId, type TenantId } from '../../../src/platform/ids/ids.js';
+import { asTenantId, type TenantId, type UserId } from '../../../src/platform/ids/ids.js';
 import type { TestUser } from '../../support/stage.js';
 import { World } from '../auth/world.js';
 
@@ -65,7 +65,7 @@ it.each([
 
 it.each([undefined, null, '', '0', {}, ['1'], { not: 1 }])('never takes %j for a user', async (wrong) => {
   const users = world.get(UserService);
-  const uid = wrong as unknown as ReturnType<typeof asUserId>;
+  const uid = wrong as unknown as UserId;
   await expect(users.ownProfile(tenant, uid)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(users.publicProfiles(tenant, [uid])).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
   await expect(users.patchProfile(tenant, uid, { nickname: 'x' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
