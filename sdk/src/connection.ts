@@ -67,22 +67,22 @@ export const createConnection = (runtime: Runtime, options: ConnectionOptions, h
   const request: Request = (call, payload) =>
     state === 'online' && socket?.connected ? calls.send(socket, call, payload) : Promise.reject(notConnected());
 
-  const dropSocket = (why: string): void => {
+  const dropSocket = (why: string, next: ConnectionState = 'waiting'): void => {
     lifeTimer?.();
     const old = socket;
     socket = undefined;
     old?.disconnect();
     if (state === 'online') {
-      setState('waiting');
+      setState(next);
       hooks.onOffline();
     }
     calls.failAll(why);
   };
 
-  const drop = (why: string): void => {
+  const drop = (why: string, next?: ConnectionState): void => {
     reconnectTimer?.();
     planned = false;
-    dropSocket(why);
+    dropSocket(why, next);
   };
 
   const plan = (delayMs: number): void => {
@@ -92,7 +92,7 @@ export const createConnection = (runtime: Runtime, options: ConnectionOptions, h
 
   const stop = (why = 'closed'): void => {
     attempt += 1;
-    drop(why);
+    drop(why, 'closed');
     setState('closed');
   };
 

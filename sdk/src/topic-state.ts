@@ -5,7 +5,7 @@ import type { ChangesPage, HistoryPage, Message, MessageChange, MessagesFrame, T
 const MAX_HELD = 10_000;
 const MAX_HIDDEN = 2000;
 /** the window is cut when it is this much too large, not at every message */
-const TRIM_SLACK = 100;
+const TRIM_SLACK = 1.2;
 
 export interface AppliedChange {
   change: MessageChange;
@@ -51,6 +51,8 @@ export class TopicState {
   readonly #hiddenSeqs = new Set<number>();
   /** the newest seq known to exist */
   #newest = 0;
+  /** numbers up to it are no longer remembered one by one */
+  #sweptTo = 0;
   /** the lowest seq heard before this device had a cursor */
   #firstLive = Infinity;
 
@@ -260,10 +262,13 @@ export class TopicState {
       else if (!this.#voids.has(this.cursor + 1)) break;
       this.cursor += 1;
     }
-    for (const set of [this.#held, this.#voids]) {
-      for (const seq of set) if (seq <= (this.cursor ?? 0)) set.delete(seq);
+    if (this.cursor !== null && this.cursor !== this.#sweptTo) {
+      this.#sweptTo = this.cursor;
+      for (const set of [this.#held, this.#voids]) {
+        for (const seq of set) if (seq <= this.cursor) set.delete(seq);
+      }
     }
-    if (this.#window.size > this.windowLimit + TRIM_SLACK) this.#trim();
+    if (this.#window.size > this.windowLimit * TRIM_SLACK) this.#trim();
     return out;
   }
 

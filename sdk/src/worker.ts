@@ -37,10 +37,12 @@ export const createWorker = ({ runtime, link }: Pick<Context, 'runtime' | 'link'
   const { minMs, maxMs, limiter = (task) => task(), step, onError } = options;
   const { next: nextPause, reset } = createBackoff(runtime, minMs, maxMs);
   let running = false;
+  let disposed = false;
   let timer: Cancel | undefined;
   /** asked for while running: a delay, or URGENT */
   let wish: number | undefined;
 
+  const isLive = (): boolean => link.isOnline() && !disposed;
   const stopTimer = (): void => {
     timer?.();
     timer = undefined;
@@ -57,7 +59,7 @@ export const createWorker = ({ runtime, link }: Pick<Context, 'runtime' | 'link'
     let next: Next = 'idle';
     let retryAfterMs: number | undefined;
     try {
-      next = await limiter(async () => (link.isOnline() ? step() : 'idle'));
+      next = await limiter(async () => (isLive() ? step() : 'idle'));
       if (next !== 'later') reset();
     } catch (thrown) {
       const error = TridentError.from(thrown);
@@ -66,13 +68,13 @@ export const createWorker = ({ runtime, link }: Pick<Context, 'runtime' | 'link'
       retryAfterMs = error.retryAfterMs;
     }
     running = false;
-    if (!link.isOnline()) return;
+    if (!isLive()) return;
     if (next === 'more' || wish === URGENT) void run();
     else if (next === 'later') schedule(nextPause(retryAfterMs));
     else if (wish !== undefined) schedule(wish);
   };
   const kick = (delayMs = 0): void => {
-    if (!link.isOnline() || timer) return;
+    if (!isLive() || timer) return;
     if (running) wish ??= delayMs;
     else if (delayMs > 0) schedule(delayMs);
     else void run();
@@ -82,7 +84,7 @@ export const createWorker = ({ runtime, link }: Pick<Context, 'runtime' | 'link'
     reset();
   };
 
-  const dispose = link.join({
+  const leave = link.join({
     wakeUp() {
       reset();
       kick();
@@ -94,10 +96,13 @@ export const createWorker = ({ runtime, link }: Pick<Context, 'runtime' | 'link'
     now() {
       stopTimer();
       if (running) wish = URGENT;
-      else if (link.isOnline()) void run();
+      else if (isLive()) void run();
     },
     calm,
     reset,
-    dispose,
+    dispose() {
+      disposed = true;
+      leave();
+    },
   };
 };

@@ -22,6 +22,7 @@ type Op =
   | { kind: 'deliverTogether' }
   | { kind: 'drop'; pick: number }
   | { kind: 'ask'; limit: number; lag: number; readOn: boolean }
+  | { kind: 'pull'; limit: number; lag: number; readOn: boolean }
   | { kind: 'read'; pick: number }
   | { kind: 'arrive'; pick: number; lost: boolean; twice: boolean }
   | { kind: 'older'; limit: number }
@@ -44,6 +45,7 @@ const ops = fc.array(
     often(1, opOf('deliverTogether')),
     often(1, opOf('drop', { pick })),
     often(4, opOf('ask', { limit, lag: fc.nat(3), readOn: fc.boolean() })),
+    often(4, opOf('pull', { limit, lag: fc.nat(1), readOn: fc.boolean() })),
     often(4, opOf('read', { pick })),
     often(4, opOf('arrive', { pick, lost: fc.boolean(), twice: fc.boolean() })),
     often(1, opOf('older', { limit })),
@@ -140,13 +142,16 @@ class World {
   private runCall(op: Op): void {
     const { server, state, asks } = this;
     switch (op.kind) {
+      case 'pull':
       case 'ask': {
         const afterSeq =
           state.cursor === null ? undefined : op.readOn ? (this.nextAfterSeq ?? state.cursor) : state.cursor;
         // a client asks the head before its first page
         if (!state.head) this.head();
         // `stableSeq` is read before the rows, and a server in doubt gives an older one
-        asks.push({ afterSeq, limit: op.limit, stableSeq: Math.max(0, server.stableSeq - op.lag) });
+        const ask = { afterSeq, limit: op.limit, stableSeq: Math.max(0, server.stableSeq - op.lag) };
+        if (op.kind === 'ask') asks.push(ask);
+        else this.arrive(afterSeq, server.page(ask));
         return;
       }
       case 'read': {
