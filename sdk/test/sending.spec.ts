@@ -136,4 +136,26 @@ describe('the send queue', () => {
     expect(shown.sort()).toEqual([2, 3]);
     expect(server.topic(LOBBY).rows.get(3)?.clientMsgId).toBe(unsent.clientMsgId);
   });
+
+  it('shows a message that an earlier run had stored as it is now, not as it was sent', async () => {
+    const first = await connect(server.url);
+    const { payload } = first.topic(LOBBY).sendText('recalled since');
+    await until('it is stored', () => server.topic(LOBBY).rows.size === 1);
+    await first.close();
+    server.topic(LOBBY).change(1, 'recalled');
+
+    const state: StoredState = {
+      version: 1,
+      topics: [{ topic: LOBBY, cursor: 0, changeCursor: 0 }],
+      outbox: [payload],
+    };
+    const storage: StoragePort = { load: async () => state, save: async () => undefined };
+    const second = use(await signIn(server.url, 'alice', { storage }));
+    const contents: unknown[] = [];
+    second.on('message', ({ message }) => contents.push(message.content));
+    const [handle] = await second.connect().then(() => second.pending());
+    expect(await handle.outcome).toMatchObject({ state: 'sent', seq: 1, duplicate: true });
+    await until('it is here', () => second.topic(LOBBY).cursor === 1);
+    expect(contents).toEqual([null]);
+  });
 });
