@@ -1,3 +1,5 @@
 'use strict';
 require('./lib/node-version').requireSupportedNode();
-require('./lib/launcher').main();
+// Signals are heard from the first moment on, before the rest is even loaded.
+const control = require('./lib/stop-control').StopControl.listen();
+void require('./lib/launcher').main(control);

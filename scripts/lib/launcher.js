@@ -12,7 +12,6 @@ const { runOrExplain } = require('./run');
 const { superviseServer } = require('./services');
 const { describeUrl, keepSecrets, loadEnvironment, nodePorts, withControlDatabase } = require('./settings');
 const { ensureBuild, ensureDependencies } = require('./setup');
-const { StopControl } = require('./stop-control');
 
 // What a start writes: room for the build and logs always, the rest when it is not there yet.
 const workMb = 100;
@@ -21,15 +20,18 @@ const newMysqlMb = 300;
 
 /** Sets up what is missing and runs servers and nodes until it is told to stop. */
 class Launcher {
-  /** @param {string} root the project folder */
-  constructor(root) {
+  /**
+   * @param {string} root the project folder
+   * @param {import('./stop-control').StopControl} control
+   */
+  constructor(root, control) {
     this.root = root;
     this.dataFolder = path.join(root, '.data');
     this.runFolder = path.join(this.dataFolder, 'run');
     this.logFolder = path.join(this.dataFolder, 'logs');
     this.records = new ProcessRecords(path.join(this.runFolder, 'processes'), root);
     this.lock = new RunLock(path.join(this.runFolder, 'launcher.json'));
-    this.control = StopControl.listen();
+    this.control = control;
     this.servers = {};
     this.nodes = [];
   }
@@ -209,9 +211,9 @@ class Launcher {
 }
 
 /** `npm start`. */
-async function main() {
+async function main(control) {
   const root = fs.realpathSync(path.join(__dirname, '..', '..'));
-  process.exitCode = await new Launcher(root).run();
+  process.exitCode = await new Launcher(root, control).run();
   process.exit();
 }
 

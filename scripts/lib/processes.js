@@ -29,6 +29,16 @@ function startTimeOf(pid) {
   }
 }
 
+/** The parent's pid; null when the process is gone, or on a system without /proc. */
+function parentOf(pid) {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return null;
+  }
+}
+
 /** The command line of a living process, words joined by a space; null when it cannot be read. */
 function commandLineOf(pid) {
   if (process.platform !== 'linux') return ps('command', pid);
@@ -124,4 +134,13 @@ async function endProcess(identity, graceMs) {
   }
 }
 
-module.exports = { startTimeOf, commandLineOf, identify, stillLives, signalGroup, endProcess, ProcessRecords };
+module.exports = {
+  startTimeOf,
+  parentOf,
+  commandLineOf,
+  identify,
+  stillLives,
+  signalGroup,
+  endProcess,
+  ProcessRecords,
+};

@@ -38,7 +38,7 @@ async function ensureDependencies(root, options = {}) {
   const hash = hashOf(root, ['package-lock.json']);
   if (readText(stampFile) === hash) return;
   say('Installing dependencies (npm ci, about a minute the first time) ...');
-  const [command, args] = npm(['ci', '--no-audit', '--no-fund', '--include=dev']);
+  const [command, args] = npm(['ci', '--no-audit', '--no-fund', '--include=dev', '--loglevel=error']);
   const advice = 'Can this machine reach the npm registry?';
   const work = runOrExplain('npm ci', advice, command, args, { cwd: root, env: npmEnvironment(), ...options });
   await withProgress('installing dependencies', work);

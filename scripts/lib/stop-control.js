@@ -1,5 +1,6 @@
 'use strict';
 const { complain, say } = require('./log');
+const { parentOf } = require('./processes');
 
 // One Ctrl-C often arrives twice: from the terminal and, forwarded, from npm. Only a later one means impatience.
 const sameKeypressMs = 1_000;
@@ -37,12 +38,18 @@ class StopControl {
     this.hurry.abort();
   }
 
-  /** npm passes signals on, but when it is killed outright nobody tells us: then we would run on with nobody to stop us. */
+  /**
+   * npm passes signals on, but when it is killed outright nobody tells us: then we would run on with nobody to stop us.
+   * Between npm and us there may be a shell, which outlives npm.
+   */
   watchParent() {
     if (!process.env.npm_lifecycle_event) return;
-    const parent = process.ppid;
+    const ancestors = () => `${process.ppid} ${parentOf(process.ppid)}`;
+    const atStart = ancestors();
     this.timer = setInterval(() => {
-      if (process.ppid !== parent) this.ask();
+      if (ancestors() === atStart) return;
+      clearInterval(this.timer);
+      this.ask();
     }, 250);
     this.timer.unref();
   }
