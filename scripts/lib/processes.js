@@ -132,6 +132,16 @@ async function endProcess(identity, graceMs) {
     signalGroup(identity.pid, 'SIGKILL');
     await sleep(50);
   }
+  // The leader is gone; what it started may have stayed. While it does, the number of its group is not used again.
+  killGroup(identity.pid);
+}
+
+function killGroup(leader) {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
 }
 
 module.exports = {
