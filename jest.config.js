@@ -30,7 +30,7 @@ const shared = {
     ],
   },
   transformIgnorePatterns: [`/node_modules/(?!(${esmPackages.join('|')})/)`],
-  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.data/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/sdk/dist/', '<rootDir>/.data/'],
 };
 
 const project = (displayName, ...folders) => ({
@@ -48,5 +48,6 @@ module.exports = {
     project('e2e', 'test/e2e'),
     project('faults', 'test/faults'),
     project('model', 'test/model'),
+    project('sdk', 'sdk/test'),
   ],
 };

@@ -15,6 +15,9 @@ import { CreateSessions1764000000020 } from './migrations/tenant/0002-sessions.j
 import { CreateRefreshTokens1764000000030 } from './migrations/tenant/0003-refresh-tokens.js';
 import { CreateFriends1764000000040 } from './migrations/tenant/0004-friends.js';
 import { GroupMessages1764000000200 } from './migrations/tenant/0020-group-messages.js';
+import { MessageChanges1764000000210 } from './migrations/tenant/0021-message-changes.js';
+import { MessageHides1764000000220 } from './migrations/tenant/0022-message-hides.js';
+import { AuditLogs1764000000230 } from './migrations/tenant/0023-audit-logs.js';
 import type { Schemas } from './platform/platform.module.js';
 
 /** All tables of the product: entities stay with their modules, the order of the migrations is decided here. */
@@ -44,6 +47,9 @@ export const schemas: Schemas = {
       GroupSettings1764000000130,
       GroupMembers1764000000140,
       GroupMessages1764000000200,
+      MessageChanges1764000000210,
+      MessageHides1764000000220,
+      AuditLogs1764000000230,
     ],
   },
 };

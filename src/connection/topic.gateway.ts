@@ -23,6 +23,7 @@ interface TopicAnswer {
   readonly topic: Topic;
   readonly lastSeq?: number;
   readonly stableSeq?: number;
+  readonly lastChange?: number;
   readonly readSeq?: number;
   readonly role?: string | null;
   readonly error?: ErrorBody;

@@ -11,6 +11,7 @@ import { Readiness } from './observe/readiness.js';
 import { NodeBus } from './redis/node-bus.js';
 import { RedisClients } from './redis/redis-clients.js';
 import { RedisKeys } from './redis/keys.js';
+import { RateLimiter } from './redis/rate-limiter.js';
 import { RedisScripts } from './redis/redis-scripts.js';
 import { NodeIdentity } from './redis/node-identity.js';
 import { SocketRouter } from './socket/socket-router.js';
@@ -36,6 +37,7 @@ export class PlatformModule {
       RedisKeys,
       RedisClients,
       RedisScripts,
+      RateLimiter,
       NodeBus,
       ControlDb,
       SocketRouter,

@@ -12,6 +12,9 @@ import {
   type Settlement,
 } from './group-message.redis.js';
 import { GroupMessageStore, type StoredMessage } from './group-message.store.js';
+import type { Message } from './group-message.types.js';
+import { HotPolicy } from './hot-policy.js';
+import { hotMember } from './hot.redis.js';
 import { RebaseService } from './rebase.service.js';
 
 /** A number that was given out and is neither stored nor void by then ends its epoch. */
@@ -26,6 +29,12 @@ export type Admission =
   | Extract<AdmitReply, { status: 'ADMITTED' }>
   | { readonly status: 'DONE'; readonly stored: Omit<StoredMessage, 'digest'> };
 
+/** A message for the hot set, and the set's generation when it was admitted. */
+export interface HotCopy {
+  readonly message: Message;
+  readonly generation: string;
+}
+
 /** The first hop of a send and its counterpart at the end: all that Redis knows of it. */
 @Injectable()
 export class AdmissionService {
@@ -37,6 +46,7 @@ export class AdmissionService {
     private readonly store: GroupMessageStore,
     private readonly groups: GroupService,
     private readonly rebases: RebaseService,
+    private readonly hot: HotPolicy,
     @Inject(ENV) env: Env,
     metrics: Metrics,
   ) {
@@ -65,9 +75,13 @@ export class AdmissionService {
   }
 
   /** Never throws: the send is decided already, and deadline, TTLs and the unique index heal what is left. */
-  async settle(claimant: Claimant, settlement: Settlement): Promise<number | null> {
+  async settle(claimant: Claimant, settlement: Settlement & { readonly copy?: HotCopy }): Promise<number | null> {
+    const { copy, ...rest } = settlement;
+    this.hot.countSend(claimant.tenant, claimant.topic);
+    const isHot = copy && this.hot.isHot(claimant.tenant, claimant.topic);
+    const hot = isHot ? { member: hotMember(copy.message), generation: copy.generation } : undefined;
     try {
-      return await this.redis.settle(claimant, settlement, this.lives);
+      return await this.redis.settle(claimant, { ...rest, hot }, this.lives);
     } catch {
       this.settleFailures.inc();
       return null;

@@ -23,8 +23,9 @@ interface Waiting {
 const SHARDS = 2;
 const MAX_BATCH_ROWS = 200;
 const MAX_BATCH_BYTES = 1024 * 1024;
-const MAX_QUEUE_ROWS = 5_000;
-const MAX_QUEUE_BYTES = 32 * 1024 * 1024;
+/** Sends of one tenant that may be under way in this node, and the bytes of their rows. */
+const MAX_SENDS = 5_000;
+const MAX_SEND_BYTES = 32 * 1024 * 1024;
 const TRIES_AFTER_DEADLOCK = 4;
 
 /** Rows of one topic shard of one tenant, in the order they were admitted; one flush at a time. */
@@ -33,7 +34,7 @@ class ShardQueue {
   flushing = false;
 }
 
-/** A tenant's writers and what they hold. */
+/** A tenant's writers, and the sends that are under way. */
 class TenantQueue {
   readonly shards = Array.from({ length: SHARDS }, () => new ShardQueue());
   rows = 0;
@@ -61,30 +62,41 @@ export class BatchWriter {
       [1, 2, 5, 10, 20, 50, 100, 200],
     );
     this.seconds = metrics.histogram('im_append_seconds', 'Time of one group commit');
-    const depth = metrics.gauge('im_append_queue_rows', 'Rows that wait for their commit');
+    const depth = metrics.gauge('im_append_queue_rows', 'Sends that hold room in the writers');
     this.report = () => depth.set([...this.tenants.values()].reduce((sum, queue) => sum + queue.rows, 0));
   }
 
   private readonly report: () => void;
 
-  /** @throws AppError OVERLOADED when the tenant's queue is full; asked before anything is claimed or numbered */
-  assertRoom(tenant: TenantId, bytes: number): void {
-    const queue = this.tenants.get(tenant);
-    if (queue && (queue.rows >= MAX_QUEUE_ROWS || queue.bytes + bytes > MAX_QUEUE_BYTES)) {
+  /**
+   * Takes room for one send until `release` is called, before anything is claimed or numbered; what has a number is never
+   * turned away.
+   * @throws AppError OVERLOADED when as many sends of the tenant are under way as may be
+   */
+  reserve(tenant: TenantId, bytes: number): { release(): void } {
+    const queue = this.queueOf(tenant);
+    if (queue.rows >= MAX_SENDS || queue.bytes + bytes > MAX_SEND_BYTES) {
       throw new AppError('OVERLOADED', { retryAfterMs: 1000 });
     }
+    queue.rows += 1;
+    queue.bytes += bytes;
+    this.report();
+    return {
+      release: () => {
+        queue.rows -= 1;
+        queue.bytes -= bytes;
+        if (queue.rows === 0) this.tenants.delete(tenant);
+        this.report();
+      },
+    };
   }
 
-  /** Queues a row and tells what became of it. Never rejects. */
+  /** Queues a row, whose sender holds room, and tells what became of it. Never rejects. */
   append(tenant: TenantId, row: PendingRow): Promise<AppendOutcome> {
-    const queue = this.queueOf(tenant);
-    const shard = queue.shards[shardOf(row.topic)];
-    queue.rows += 1;
-    queue.bytes += row.body.bytes;
-    this.report();
+    const shard = this.queueOf(tenant).shards[shardOf(row.topic)];
     return new Promise((resolve) => {
       shard.waiting.push({ row, resolve });
-      if (!shard.flushing) void this.drain(tenant, queue, shard);
+      if (!shard.flushing) void this.drain(tenant, shard);
     });
   }
 
@@ -94,7 +106,7 @@ export class BatchWriter {
     return queue;
   }
 
-  private async drain(tenant: TenantId, queue: TenantQueue, shard: ShardQueue): Promise<void> {
+  private async drain(tenant: TenantId, shard: ShardQueue): Promise<void> {
     shard.flushing = true;
     // What else was admitted in this turn of the event loop joins the first batch.
     await new Promise((resolve) => setImmediate(resolve));
@@ -107,15 +119,9 @@ export class BatchWriter {
         batch.map((waiting) => waiting.row),
       );
       stop();
-      batch.forEach((waiting, index) => {
-        queue.rows -= 1;
-        queue.bytes -= waiting.row.body.bytes;
-        waiting.resolve(outcomes[index]);
-      });
-      this.report();
+      batch.forEach((waiting, index) => waiting.resolve(outcomes[index]));
     }
     shard.flushing = false;
-    if (queue.rows === 0) this.tenants.delete(tenant);
   }
 
   /** One batch, with everything that can go wrong; one bad row never fails its neighbours. */
@@ -126,7 +132,10 @@ export class BatchWriter {
         return await this.store.insert(tenant, rows);
       } catch (thrown) {
         error = thrown;
-        if (!isDeadlock(error)) break;
+        // All of it again, from the fence on: after a deadlock the transaction is gone, and a repeated INSERT alone would
+        // run outside the fence. A lock that one topic waits for is waited for once more.
+        const again = isDeadlock(error) || (isLockWait(error) && attempt === 1 && byTopic(rows).length === 1);
+        if (!again) break;
       }
     }
     if (error instanceof CommitUnknown) return rows.map(() => ({ kind: 'unknown', error }));

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { Seq, TenantId, Topic } from '../../platform/ids/ids.js';
+import type { Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { Metrics } from '../../platform/observe/metrics.js';
-import { topicRoom } from '../../platform/socket/rooms.js';
+import { topicRoom, userRoom } from '../../platform/socket/rooms.js';
 import { SocketServer } from '../../platform/socket/socket-server.js';
 import { GroupMessageStore } from './group-message.store.js';
 import type { Message } from './group-message.types.js';
-import { messageOf } from './message-row.js';
+import { changedMessage, messageOf } from './message-row.js';
 
 const MAX_FRAME_BYTES = 128 * 1024;
 
@@ -38,6 +38,24 @@ export class FanoutService {
     const pending = this.pendingOf(tenant, topic);
     pending.messages.push(message);
     pending.stableSeq = Math.max(pending.stableSeq, stableSeq);
+  }
+
+  /** Tells of an edit, a recall or a removal. */
+  changed(tenant: TenantId, topic: Topic, message: Message, change: number): void {
+    try {
+      this.sockets.emit(topicRoom(tenant, topic), 'message:changed', changedMessage(message, change));
+    } catch (error) {
+      this.log.error({ tenant, topic, error: (error as Error).message }, 'a change was not told');
+    }
+  }
+
+  /** Tells a user's own devices what he deleted for himself. */
+  hidden(tenant: TenantId, uid: UserId, topic: Topic, seqs: readonly Seq[]): void {
+    try {
+      this.sockets.emit(userRoom(tenant, uid), 'message:hidden', { topic, seqs });
+    } catch (error) {
+      this.log.error({ tenant, topic, error: (error as Error).message }, 'an own deletion was not told');
+    }
   }
 
   /** Tells clients that a number will never hold a message, so that they need not ask. */

@@ -1,4 +1,5 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { ENV, type Env } from '../../platform/env/env.js';
 import type { TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
 import { loadScript, RedisScripts, type RedisScript } from '../../platform/redis/redis-scripts.js';
@@ -40,6 +41,8 @@ export type AdmitReply =
       readonly aclVersion: number;
       /** An earlier attempt of the same message was abandoned; it may have been stored without being told to anybody. */
       readonly takenOver: boolean;
+      /** Of the hot set at that moment; a copy is added only while it is still the same. */
+      readonly hotGeneration: string;
     };
 
 export interface Settlement {
@@ -50,6 +53,8 @@ export interface Settlement {
     | { readonly status: 'done'; readonly seq: number; readonly messageId: string; readonly createdAt: string }
     | { readonly status: 'failed' }
     | null;
+  /** Copy for the hot set; absent for topics that have none. */
+  readonly hot?: { readonly member: string; readonly generation: string };
 }
 
 export type HeadReply =
@@ -75,15 +80,24 @@ export interface ClaimLives {
 }
 
 /** A permission older than this is loaded again, whatever the life of its key. */
-const ACCESS_MAX_AGE_MS = 300_000;
+export const ACCESS_MAX_AGE_MS = 300_000;
+
+/** Bounds of one topic's hot set. */
+export const MAX_HOT_MESSAGES = 2_000;
+export const MAX_HOT_BYTES = 1024 * 1024;
 
 /** Keys and scripts of numbering and idempotency. */
 @Injectable()
 export class GroupMessageRedis {
+  private readonly hotTtlSeconds: number;
+
   constructor(
     private readonly keys: RedisKeys,
     private readonly scripts: RedisScripts,
-  ) {}
+    @Inject(ENV) env: Pick<Env, 'HOT_MESSAGE_TTL_SECONDS'>,
+  ) {
+    this.hotTtlSeconds = env.HOT_MESSAGE_TTL_SECONDS;
+  }
 
   /** @throws RedisUnavailable */
   async admit(claimant: Claimant, deadlineMs: number, lives: ClaimLives): Promise<AdmitReply> {
@@ -92,6 +106,7 @@ export class GroupMessageRedis {
       ...this.counterKeys(tenant, topic),
       this.claimKey(claimant),
       this.keys.of('groupAccess', { t: tenant, topic }),
+      this.keys.of('topicHotMeta', { t: tenant, topic }),
     ];
     const args = [
       claimant.uid,
@@ -119,7 +134,11 @@ export class GroupMessageRedis {
     };
     const [status, stable] = await this.call(
       SETTLE,
-      [...this.counterKeys(claimant.tenant, claimant.topic), this.claimKey(claimant)],
+      [
+        ...this.counterKeys(claimant.tenant, claimant.topic),
+        this.claimKey(claimant),
+        ...this.hotKeys(claimant.tenant, claimant.topic),
+      ],
       [
         settlement.epoch,
         settlement.release ?? '',
@@ -127,6 +146,11 @@ export class GroupMessageRedis {
         claimant.owner,
         claim?.status === 'done' ? lives.doneSeconds : lives.failedSeconds,
         value ? JSON.stringify(value) : '',
+        settlement.hot?.member ?? '',
+        settlement.hot?.generation ?? '',
+        this.hotTtlSeconds,
+        MAX_HOT_MESSAGES,
+        MAX_HOT_BYTES,
       ],
     );
     return status === 'SETTLED' ? Number(stable) : null;
@@ -156,7 +180,8 @@ export class GroupMessageRedis {
     topic: Topic,
     to: { readonly runId: string; readonly epoch: number; readonly seq: number },
   ): Promise<'RAISED' | 'KEPT' | 'OTHER_SERVER'> {
-    const [status] = await this.call(RAISE, this.counterKeys(tenant, topic), [to.runId, to.epoch, to.seq]);
+    const keys = [...this.counterKeys(tenant, topic), ...this.hotKeys(tenant, topic)];
+    const [status] = await this.call(RAISE, keys, [to.runId, to.epoch, to.seq]);
     return status as 'RAISED' | 'KEPT' | 'OTHER_SERVER';
   }
 
@@ -167,6 +192,11 @@ export class GroupMessageRedis {
       this.keys.of('topicInflight', params),
       this.keys.of('topicInflightDeadline', params),
     ];
+  }
+
+  private hotKeys(tenant: TenantId, topic: Topic): string[] {
+    const params = { t: tenant, topic };
+    return [this.keys.of('topicHot', params), this.keys.of('topicHotMeta', params)];
   }
 
   private claimKey(claimant: Claimant): string {
@@ -180,7 +210,7 @@ export class GroupMessageRedis {
 }
 
 function decodeAdmit(reply: string[]): AdmitReply {
-  const [status, first, second, third, fourth] = reply;
+  const [status, first, second, third, fourth, fifth] = reply;
   switch (status) {
     case 'DONE':
       return { status, seq: Number(first), messageId: second, createdAt: third };
@@ -203,6 +233,7 @@ function decodeAdmit(reply: string[]): AdmitReply {
         epoch: Number(second),
         aclVersion: Number(third),
         takenOver: fourth === '1',
+        hotGeneration: fifth,
       };
     default:
       throw new Error(`admit answered ${status}`);

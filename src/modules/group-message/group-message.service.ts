@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { ChangeService } from './change.service.js';
+import { HideService } from './hide.service.js';
 import { HistoryService } from './history.service.js';
 import { SendService } from './send.service.js';
 
@@ -8,5 +10,7 @@ export class GroupMessageService {
   constructor(
     readonly sends: SendService,
     readonly history: HistoryService,
+    readonly changes: ChangeService,
+    readonly hides: HideService,
   ) {}
 }

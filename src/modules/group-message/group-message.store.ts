@@ -84,13 +84,13 @@ export class GroupMessageStore {
       db.writer.transaction(async (session): Promise<TombstoneOutcome> => {
         const fence = (await this.topics.fence(session, [row.topic])).get(row.topic);
         if (fence?.epoch !== row.epoch) return { kind: 'fenced' };
-        if (await this.insertVoid(session, row.topic, row.groupId, row.seq, row.from)) return { kind: 'void' };
+        const { affectedRows } = await session.writeAndCommit(...voidInsert(row.topic, row.groupId, row.seq, row.from));
+        if (affectedRows > 0) return { kind: 'void' };
         const [holder] = await session.rows<KeyRow>(
           `SELECT ${KEY_COLUMNS} FROM im_group_messages WHERE topic = ? AND seqid = ?`,
           [row.topic, row.seq],
         );
-        const mine = holder.from_user === row.from && holder.client_msg_id === row.body.draft.clientMsgId;
-        if (mine) return { kind: 'stored', id: holder.id };
+        if (isSame(holder, row)) return { kind: 'stored', id: holder.id };
         return { kind: holder.client_msg_id === null ? 'void' : 'taken' };
       }),
     );
@@ -98,13 +98,7 @@ export class GroupMessageStore {
 
   /** @returns false when the number holds a row already */
   async insertVoid(session: WriterSession, topic: Topic, groupId: string, seq: number, from: string): Promise<boolean> {
-    const now = new Date();
-    const { affectedRows } = await session.write(
-      `INSERT INTO im_group_messages (topic, group_id, seqid, from_user, status, created_at, updated_at)
-       VALUES (?, ?, ?, ?, 'void', ?, ?) ${KEEP_EXISTING}`,
-      [topic, BigInt(groupId), seq, BigInt(from), now, now],
-    );
-    return affectedRows > 0;
+    return (await session.write(...voidInsert(topic, groupId, seq, from))).affectedRows > 0;
   }
 
   async maxSeq(session: WriterSession, topic: Topic): Promise<number> {
@@ -213,9 +207,10 @@ export class GroupMessageStore {
     idStep: bigint,
     outcomes: Map<PendingRow, RowOutcome>,
   ): Promise<void> {
-    const result = await session.write(`INSERT INTO im_group_messages (${INSERT_COLUMNS}) VALUES ? ${KEEP_EXISTING}`, [
-      rows.map(insertValues),
-    ]);
+    const result = await session.writeAndCommit(
+      `INSERT INTO im_group_messages (${INSERT_COLUMNS}) VALUES ? ${KEEP_EXISTING}`,
+      [rows.map(insertValues)],
+    );
     if (result.affectedRows === rows.length) {
       const first = BigInt(result.insertId);
       rows.forEach((row, index) => outcomes.set(row, { kind: 'stored', id: String(first + BigInt(index) * idStep) }));
@@ -242,12 +237,33 @@ export class GroupMessageStore {
     const clients = new Map(byClient.map((row) => [`${row.topic} ${row.from_user} ${row.client_msg_id}`, row]));
     for (const row of rows) {
       const stored = clients.get(`${row.topic} ${row.from} ${row.body.draft.clientMsgId}`);
-      if (stored && Number(stored.seqid) === row.seq) outcomes.set(row, { kind: 'stored', id: stored.id });
+      if (stored && Number(stored.seqid) === row.seq && isSame(stored, row))
+        outcomes.set(row, { kind: 'stored', id: stored.id });
       else if (stored) outcomes.set(row, { kind: 'duplicate', stored: storedOf(stored) });
       else if (seqs.has(`${row.topic} ${row.seq}`)) outcomes.set(row, { kind: 'seq-taken' });
       else throw new Error(`row ${row.topic} ${row.seq} was neither stored nor a duplicate`);
     }
   }
+}
+
+/** Is it the row of exactly this message, not only of its client id? */
+function isSame(stored: KeyRow, row: PendingRow): boolean {
+  return (
+    stored.from_user === row.from &&
+    stored.client_msg_id === row.body.draft.clientMsgId &&
+    stored.digest !== null &&
+    row.body.digest.equals(stored.digest)
+  );
+}
+
+/** A void row has the writer's uid and neither client id nor digest. */
+function voidInsert(topic: Topic, groupId: string, seq: number, from: string): [string, unknown[]] {
+  const now = new Date();
+  return [
+    `INSERT INTO im_group_messages (topic, group_id, seqid, from_user, status, created_at, updated_at)
+     VALUES (?, ?, ?, ?, 'void', ?, ?) ${KEEP_EXISTING}`,
+    [topic, BigInt(groupId), seq, BigInt(from), now, now],
+  ];
 }
 
 function insertValues(row: PendingRow): unknown[] {

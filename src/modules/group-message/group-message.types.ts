@@ -80,8 +80,53 @@ export interface TopicHead {
   readonly lastSeq: number;
 }
 
+/** What is wrong with a part of a message. */
+export interface ContentProblem {
+  readonly field: string;
+  readonly problem: string;
+}
+
+export type MessageChange =
+  | {
+      readonly kind: 'edit';
+      readonly content: object;
+      /** The version that was edited. */
+      readonly version: number;
+      /** Content rules by the type of the stored message. */
+      readonly check: (type: string) => ContentProblem | null;
+    }
+  | { readonly kind: 'recall' | 'remove' | 'block' };
+
+export interface ChangeAnswer {
+  readonly version: number;
+  readonly updatedAt: string;
+}
+
+/** A message after a change; `change` is the topic's change number, without holes. */
+export interface ChangedMessage {
+  readonly topic: Topic;
+  readonly seq: Seq;
+  readonly version: number;
+  readonly status: MessageStatus;
+  /** Absent unless the status is normal. */
+  readonly content?: object | null;
+  readonly updatedAt: string;
+  readonly change: number;
+}
+
+export interface ChangesPage {
+  /** Ascending by change number, each with its message's present state. */
+  readonly changes: readonly ChangedMessage[];
+  readonly nextAfterChange: number;
+  readonly lastChange: number;
+  readonly hasMore: boolean;
+}
+
 declare module '../../platform/socket/events.js' {
   interface ServerEvents {
     messages: MessagesFrame;
+    'message:changed': ChangedMessage;
+    /** Deleted for oneself, to own devices. */
+    'message:hidden': { readonly topic: Topic; readonly seqs: readonly Seq[] };
   }
 }

@@ -24,17 +24,24 @@ export class HeadService {
 
   /** Never fails because of Redis: then `stableSeq` is the highest value that this node knows for sure, 0 when none. */
   async read(tenant: TenantId, topic: Topic): Promise<TopicHead> {
-    const key = `${tenant} ${topic}`;
     const reply = await this.ask(tenant, topic);
-    if (reply?.status === 'HEAD') {
-      if (reply.expiredEpoch !== null) this.rebases.rebaseInBackground(tenant, topic, 'expired', reply.expiredEpoch);
-      const stableSeq = Math.max(reply.stableSeq, this.surelyStable.get(key) ?? 0);
-      this.surelyStable.set(key, stableSeq);
-      return { stableSeq, lastSeq: Math.max(reply.lastSeq, stableSeq) };
-    }
+    if (reply?.status === 'HEAD') return this.remember(tenant, topic, reply);
     if (reply) this.rebases.rebaseInBackground(tenant, topic, reply.doubt, reply.epoch);
-    const stableSeq = this.surelyStable.get(key) ?? 0;
+    const stableSeq = this.surelyStable.get(`${tenant} ${topic}`) ?? 0;
     return { stableSeq, lastSeq: Math.max(stableSeq, await this.store.lastStoredSeq(tenant, topic)) };
+  }
+
+  /** Takes in what a script said of the head. A number in flight past its deadline still bounds it, and is seen to. */
+  remember(
+    tenant: TenantId,
+    topic: Topic,
+    said: { readonly stableSeq: number; readonly lastSeq: number; readonly expiredEpoch: number | null },
+  ): TopicHead {
+    if (said.expiredEpoch !== null) this.rebases.rebaseInBackground(tenant, topic, 'expired', said.expiredEpoch);
+    const key = `${tenant} ${topic}`;
+    const stableSeq = Math.max(said.stableSeq, this.surelyStable.get(key) ?? 0);
+    this.surelyStable.set(key, stableSeq);
+    return { stableSeq, lastSeq: Math.max(said.lastSeq, stableSeq) };
   }
 
   private async ask(tenant: TenantId, topic: Topic): Promise<HeadReply | null> {

@@ -5,23 +5,24 @@ import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { GroupService } from '../group/group.service.js';
 import { decide, type GroupAccess, type GroupRole } from '../group/group.types.js';
-import { GroupMessageStore } from './group-message.store.js';
-import type { HistoryPage, HistoryQuery, Message, TopicHead } from './group-message.types.js';
+import { ChangeStore } from './change.store.js';
+import type { ChangesPage, HistoryPage, HistoryQuery, TopicHead } from './group-message.types.js';
 import { HeadService } from './head.service.js';
-import { messageOf, type MessageRow } from './message-row.js';
+import { HotPages } from './hot-pages.js';
+import { changedMessage, messageOf } from './message-row.js';
+import { MysqlPages } from './mysql-pages.js';
 
-/** A page ends when its messages reach this size, with at least one. */
-const MAX_PAGE_BYTES = 128 * 1024;
-
-/** Reading a group: pages and heads, for members only. A database error is an error, never a hole. */
+/** Reading a group: pages, heads and changes, for members only. A database error is an error, never a hole. */
 @Injectable()
 export class HistoryService {
   private readonly requests;
 
   constructor(
-    private readonly store: GroupMessageStore,
+    private readonly hot: HotPages,
+    private readonly mysql: MysqlPages,
     private readonly heads: HeadService,
     private readonly groups: GroupService,
+    private readonly changeStore: ChangeStore,
     private readonly tenants: TenantDataSources,
     metrics: Metrics,
   ) {
@@ -35,15 +36,9 @@ export class HistoryService {
     if (query.afterSeq !== undefined && query.beforeSeq !== undefined) {
       throw new AppError('VALIDATION_FAILED', { message: 'Give afterSeq or beforeSeq, not both.' });
     }
-    const access = await this.readable(actor, topic);
-    const floor = access.historyForNewMembers ? 0 : access.joinedSeq;
-    // Before the rows: what is stored after this was read may be missing from the page, but is not called stable.
-    const head = await this.heads.read(actor.tenant, topic);
-    const forward = query.afterSeq !== undefined;
-    this.requests.inc({ reason: forward ? 'catch-up' : 'browse', source: 'mysql' });
-    return forward
-      ? this.forwardPage(actor, topic, query.afterSeq!, floor, query.limit, head)
-      : this.backwardPage(actor, topic, query.beforeSeq ?? null, floor, query.limit, head);
+    const page = await this.read(actor, topic, query);
+    this.requests.inc({ reason: query.afterSeq === undefined ? 'browse' : 'catch-up', source: page.source });
+    return page;
   }
 
   /** @throws AppError NOT_MEMBER, GROUP_DISMISSED */
@@ -52,92 +47,47 @@ export class HistoryService {
   }
 
   /** How far the topic can be read; for members only, who were checked before. */
-  head(tenant: TenantId, topic: Topic): Promise<TopicHead> {
-    return this.heads.read(tenant, topic);
+  async head(tenant: TenantId, topic: Topic): Promise<TopicHead & { lastChange: number }> {
+    const [head, lastChange] = await Promise.all([
+      this.heads.read(tenant, topic),
+      this.changeStore.lastChange(tenant, topic),
+    ]);
+    return { ...head, lastChange };
   }
 
-  /** Membership always comes from MySQL here: what a kicked member may still read must never be a matter of a cache. */
+  /** What was edited, recalled or removed since; for clients that were away. @throws AppError as `page` */
+  async changes(actor: Actor, topic: Topic, afterChange: number, limit: number): Promise<ChangesPage> {
+    const floor = floorOf(await this.readable(actor, topic));
+    const lastChange = await this.changeStore.lastChange(actor.tenant, topic);
+    const rows = await this.changeStore.changesAfter(actor.tenant, topic, afterChange, floor, limit + 1);
+    const changes = rows.slice(0, limit).map((row) => changedMessage(messageOf(topic, row), Number(row.change_no)));
+    const hasMore = rows.length > limit;
+    const last = changes.at(-1)?.change ?? afterChange;
+    return { changes, nextAfterChange: hasMore ? last : Math.max(last, lastChange), lastChange, hasMore };
+  }
+
+  private async read(actor: Actor, topic: Topic, query: HistoryQuery): Promise<HistoryPage> {
+    // Head and, if it is whole, the page itself: one round trip, and before any row is read.
+    const answer = await this.hot.ask(actor, topic, query);
+    if (answer.kind === 'page') return answer.page;
+    if (answer.kind === 'refused') throw new AppError(answer.code);
+    if (answer.kind === 'cold') {
+      const { page, examined } = await this.mysql.read(actor, topic, query, answer.floor, answer.head);
+      this.hot.refill(actor.tenant, topic, answer, examined);
+      return page;
+    }
+    // Redis says nothing: permission and rows come from MySQL, the head is what this node knows for sure.
+    const access = await this.readable(actor, topic);
+    const head = await this.heads.read(actor.tenant, topic);
+    return (await this.mysql.read(actor, topic, query, floorOf(access), head)).page;
+  }
+
   private async readable(actor: Actor, topic: Topic): Promise<GroupAccess> {
     const access = await this.tenants.run(actor.tenant, (db) => this.groups.accessFromMysql(db, topic, actor.uid));
     const code = decide(access, 'read', Date.now());
     if (code) throw new AppError(code);
     return access;
   }
-
-  private async forwardPage(
-    actor: Actor,
-    topic: Topic,
-    afterSeq: number,
-    floor: number,
-    limit: number,
-    head: TopicHead,
-  ): Promise<HistoryPage> {
-    const messages: Message[] = [];
-    const size = new PageSize();
-    let examined = Math.max(afterSeq, floor);
-    for (;;) {
-      const wanted = limit - messages.length + 1;
-      const rows = await this.store.rowsAfter(actor.tenant, topic, examined, wanted);
-      for (const row of rows) {
-        const message = visible(topic, row);
-        if (message && (messages.length === limit || !size.fits(row))) {
-          return this.finish(messages, examined, head, true);
-        }
-        if (message) messages.push(message);
-        examined = Number(row.seqid);
-      }
-      if (rows.length < wanted) return this.finish(messages, examined, head, false);
-    }
-  }
-
-  private async backwardPage(
-    actor: Actor,
-    topic: Topic,
-    beforeSeq: number | null,
-    floor: number,
-    limit: number,
-    head: TopicHead,
-  ): Promise<HistoryPage> {
-    const messages: Message[] = [];
-    const size = new PageSize();
-    let before = beforeSeq;
-    for (;;) {
-      const wanted = limit - messages.length + 1;
-      const rows = await this.store.rowsBefore(actor.tenant, topic, before, floor, wanted);
-      for (const row of rows) {
-        const message = visible(topic, row);
-        if (message && (messages.length === limit || !size.fits(row))) {
-          return this.finish(messages.reverse(), newestOf(messages), head, true);
-        }
-        if (message) messages.push(message);
-        before = Number(row.seqid);
-      }
-      if (rows.length < wanted) return this.finish(messages.reverse(), newestOf(messages), head, false);
-    }
-  }
-
-  private finish(messages: Message[], examined: number, head: TopicHead, hasMore: boolean): HistoryPage {
-    return { messages, nextAfterSeq: asSeq(examined), ...head, hasMore, source: 'mysql' };
-  }
 }
 
-/** Void rows are examined and never shown. */
-function visible(topic: Topic, row: MessageRow): Message | null {
-  return row.status === 'void' ? null : messageOf(topic, row);
-}
-
-const newestOf = (ascending: readonly Message[]): number => ascending.at(-1)?.seq ?? 0;
-
-/** Counts the bytes of a page's messages. */
-class PageSize {
-  private bytes = 0;
-  private rows = 0;
-
-  /** The first message always fits. */
-  fits(row: MessageRow): boolean {
-    this.bytes +=
-      Buffer.byteLength(row.content ?? '') + (row.head?.length ?? 0) + (row.mentioned_user_ids?.length ?? 0) + 400;
-    this.rows += 1;
-    return this.rows === 1 || this.bytes <= MAX_PAGE_BYTES;
-  }
-}
+const floorOf = (access: GroupAccess): number => (access.historyForNewMembers ? 0 : asSeq(access.joinedSeq));

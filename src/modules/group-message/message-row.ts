@@ -1,6 +1,6 @@
 import { groupIdOf } from '../../platform/ids/topic.js';
 import { asSeq, asUserId, type Seq, type Topic, type UserId } from '../../platform/ids/ids.js';
-import type { Message, MessageDraft, MessageStatus, MessageType } from './group-message.types.js';
+import type { ChangedMessage, Message, MessageDraft, MessageStatus, MessageType } from './group-message.types.js';
 
 /** A message that was admitted and waits for its row. */
 export interface PendingRow {
@@ -55,7 +55,7 @@ export function bodyOf(draft: MessageDraft, digest: Buffer, createdAt: Date): Me
   const contentText = JSON.stringify(draft.content);
   const headText = draft.head === null ? null : JSON.stringify(draft.head);
   const mentionsText = draft.mentionedUserIds.length === 0 ? null : JSON.stringify(draft.mentionedUserIds);
-  const bytes = Buffer.byteLength(contentText) + (headText?.length ?? 0) + (mentionsText?.length ?? 0) + 256;
+  const bytes = Buffer.byteLength(contentText) + Buffer.byteLength(headText ?? '') + (mentionsText?.length ?? 0) + 256;
   return { draft, digest, createdAt, contentText, headText, mentionsText, bytes };
 }
 
@@ -94,6 +94,12 @@ export function freshMessage(row: PendingRow, id: string): Message {
 
 const parsed = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T));
 const seqOrNull = (text: string | null): Seq | null => (text === null ? null : asSeq(Number(text)));
+
+/** A message as its changes are told. */
+export function changedMessage(message: Message, change: number): ChangedMessage {
+  const { topic, seq, version, status, content, updatedAt } = message;
+  return { topic, seq, version, status, ...(status === 'normal' ? { content } : {}), updatedAt, change };
+}
 
 /** A stored row as a message; a recalled, deleted or blocked one shows no content. Not for void rows. */
 export function messageOf(topic: Topic, row: MessageRow): Message {

@@ -106,6 +106,7 @@ export class RebaseService {
       seq = seen.seq;
       await this.store.insertVoid(session, topic, groupIdOf(topic), seq, NOBODY);
     }
+    await session.commit();
     return { epoch, seq };
   }
 }

@@ -5,7 +5,7 @@ import { toAppError } from '../../platform/errors/to-app-error.js';
 import { asSeq, type Actor } from '../../platform/ids/ids.js';
 import { digestOf } from '../../platform/ids/canonical-json.js';
 import { Metrics } from '../../platform/observe/metrics.js';
-import { AdmissionService } from './admission.service.js';
+import { AdmissionService, type HotCopy } from './admission.service.js';
 import { BatchWriter, type AppendOutcome } from './batch-writer.js';
 import { FanoutService } from './fanout.service.js';
 import type { Claimant } from './group-message.redis.js';
@@ -13,6 +13,7 @@ import type { StoredMessage } from './group-message.store.js';
 import type { MessageDraft, SendAnswer } from './group-message.types.js';
 import { bodyOf, freshMessage, pendingRow, type MessageBody, type PendingRow } from './message-row.js';
 import { RebaseService } from './rebase.service.js';
+import { SendRules } from './send-rules.js';
 import { isOver, TombstoneService } from './tombstone.service.js';
 
 /** How often one send is admitted anew after its epoch ended under it. */
@@ -28,6 +29,7 @@ interface Attempt {
 /** The row that was admitted, and whether an earlier attempt of the same message was abandoned. */
 interface Admitted {
   readonly row: PendingRow;
+  readonly hotGeneration: string;
   readonly takenOver: boolean;
 }
 
@@ -43,6 +45,7 @@ export class SendService {
   private readonly inFlight;
 
   constructor(
+    private readonly rules: SendRules,
     private readonly admission: AdmissionService,
     private readonly writer: BatchWriter,
     private readonly tombstones: TombstoneService,
@@ -76,14 +79,28 @@ export class SendService {
   }
 
   private async sendOnce(attempt: Attempt): Promise<SendAnswer> {
+    const { actor, body } = attempt;
+    // 1. Check: what is referred to, and the room in the queue, before anything is claimed or numbered.
+    await this.rules.check(actor, body.draft);
+    const room = this.writer.reserve(actor.tenant, body.bytes);
+    try {
+      return await this.sendThrough(attempt);
+    } finally {
+      room.release();
+    }
+  }
+
+  private async sendThrough(attempt: Attempt): Promise<SendAnswer> {
     const { actor, claimant, body } = attempt;
-    // 1. Check: the queue has room before anything is claimed or numbered.
-    this.writer.assertRoom(actor.tenant, body.bytes);
     for (let round = 1; round <= MAX_ADMISSIONS; round += 1) {
       // 2. Admit: permission, claim and number in one script.
       const admission = await this.timed('admit', () => this.admission.admit(claimant));
       if (admission.status === 'DONE') return answerOf(admission.stored, true);
-      const admitted = { row: pendingRow(body, actor.uid, admission), takenOver: admission.takenOver };
+      const admitted = {
+        row: pendingRow(body, actor.uid, admission),
+        takenOver: admission.takenOver,
+        hotGeneration: admission.hotGeneration,
+      };
       // 3. Append: fenced group commit. 4. Settle, then tell.
       const outcome = await this.timed('append', () => this.writer.append(actor.tenant, admitted.row));
       const answer = await this.conclude(attempt, admitted, outcome);
@@ -97,7 +114,7 @@ export class SendService {
     const { row } = admitted;
     switch (outcome.kind) {
       case 'stored':
-        return this.stored(attempt, row, outcome.id);
+        return this.stored(attempt, admitted, outcome.id);
       case 'duplicate':
         return this.duplicate(attempt, admitted, outcome.stored);
       case 'seq-taken':
@@ -111,14 +128,15 @@ export class SendService {
         throw new AppError(outcome.code);
       case 'not-stored':
       case 'unknown':
-        return this.resolve(attempt, row, outcome);
+        return this.resolve(attempt, admitted, outcome);
     }
   }
 
-  private async stored(attempt: Attempt, row: PendingRow, id: string): Promise<SendAnswer> {
+  private async stored(attempt: Attempt, { row, hotGeneration }: Admitted, id: string): Promise<SendAnswer> {
     const stored = { seq: row.seq, id, createdAt: row.body.createdAt };
-    const stable = await this.settle(attempt, row, row.seq, stored);
-    this.fanout.message(attempt.actor.tenant, row.topic, freshMessage(row, id), stable ?? 0);
+    const message = freshMessage(row, id);
+    const stable = await this.settle(attempt, row, row.seq, stored, { message, generation: hotGeneration });
+    this.fanout.message(attempt.actor.tenant, row.topic, message, stable ?? 0);
     return answerOf(stored, false);
   }
 
@@ -142,12 +160,13 @@ export class SendService {
    */
   private async resolve(
     attempt: Attempt,
-    row: PendingRow,
+    admitted: Admitted,
     outcome: { readonly kind: 'not-stored' | 'unknown'; readonly error: unknown },
   ): Promise<SendAnswer | null> {
+    const { row } = admitted;
     const error = toAppError(outcome.error);
     const result = await this.tombstones.write(attempt.actor.tenant, row);
-    if (typeof result === 'object') return this.stored(attempt, row, result.id);
+    if (typeof result === 'object') return this.stored(attempt, admitted, result.id);
     if (result === 'fenced') {
       await this.rebase(attempt, row, 'fenced');
       return null;
@@ -160,7 +179,7 @@ export class SendService {
       release: isOver(result) ? row.seq : null,
       claim: known ? { status: 'failed' } : null,
     });
-    throw error.code === 'INTERNAL'
+    throw outcome.kind === 'not-stored' && error.code === 'INTERNAL'
       ? error
       : new AppError('STORAGE_UNAVAILABLE', { cause: outcome.error, retryAfterMs: 500 });
   }
@@ -175,11 +194,13 @@ export class SendService {
     row: PendingRow,
     release: number | null,
     stored: Omit<StoredMessage, 'digest'>,
+    copy?: HotCopy,
   ): Promise<number | null> {
     return this.timed('settle', () =>
       this.admission.settle(attempt.claimant, {
         epoch: row.epoch,
         release,
+        copy,
         claim: {
           status: 'done',
           seq: stored.seq,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import type { TenantId, Topic, UserId } from '../../platform/ids/ids.js';
+import type { EntityManager } from 'typeorm';
 import type { TenantDb } from '../../platform/mysql/tenant-db.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import type { WriterSession } from '../../platform/mysql/writer-pool.js';
@@ -62,6 +63,12 @@ export class GroupService {
    */
   recheck(session: WriterSession, topic: Topic, uids: readonly UserId[]): Promise<Map<UserId, GroupAccess>> {
     return selectAccess((sql, values) => session.rows(sql, values), topic, uids);
+  }
+
+  /** Access of one user, read inside the caller's transaction. */
+  async accessIn(tx: EntityManager, topic: Topic, uid: UserId): Promise<GroupAccess> {
+    const select = <T>(sql: string, values: readonly unknown[]): Promise<T[]> => tx.query(sql, [...values]);
+    return (await selectAccess(select, topic, [uid])).get(uid) as GroupAccess;
   }
 
   /** Topics of the active groups that the user is a member of, from MySQL. */

@@ -1,6 +1,6 @@
 import { isSeq } from '../../platform/ids/ids.js';
 import { jsonDepth } from '../../platform/ids/plain-json.js';
-import type { MessageType } from '../group-message/group-message.types.js';
+import type { ContentProblem, MessageType } from '../group-message/group-message.types.js';
 
 export const MAX_CONTENT_BYTES = 32 * 1024;
 export const MAX_CONTENT_DEPTH = 16;
@@ -90,11 +90,6 @@ const HEAD: Record<string, Field> = {
   forwarded: optional(anything),
   client: optional(anything),
 };
-
-export interface ContentProblem {
-  readonly field: string;
-  readonly problem: string;
-}
 
 function firstProblem(fields: Record<string, Field>, value: Record<string, unknown>): ContentProblem | null {
   for (const key of Object.keys(value)) {

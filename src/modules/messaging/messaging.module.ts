@@ -1,13 +1,15 @@
 import { Module } from '@nestjs/common';
 import { GroupMessageModule } from '../group-message/group-message.module.js';
+import { ChangeController } from './change.controller.js';
+import { ChangeGateway } from './change.gateway.js';
 import { MessagingController } from './messaging.controller.js';
 import { MessagingGateway } from './messaging.gateway.js';
 import { MessagingService } from './messaging.service.js';
 
 @Module({
   imports: [GroupMessageModule],
-  controllers: [MessagingController],
-  providers: [MessagingService, MessagingGateway],
+  controllers: [MessagingController, ChangeController],
+  providers: [MessagingService, MessagingGateway, ChangeGateway],
   exports: [MessagingService],
 })
 export class MessagingModule {}

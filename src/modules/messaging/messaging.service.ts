@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
-import type { Actor, TenantId, Topic } from '../../platform/ids/ids.js';
+import type { Actor, Seq, TenantId, Topic } from '../../platform/ids/ids.js';
 import { parseTopic, type TopicParts } from '../../platform/ids/topic.js';
 import { GroupMessageService } from '../group-message/group-message.service.js';
 import type {
+  ChangeAnswer,
+  ChangesPage,
+  ContentProblem,
   HistoryPage,
   HistoryQuery,
   MessageDraft,
+  MessageType,
   SendAnswer,
   TopicHead,
 } from '../group-message/group-message.types.js';
@@ -31,12 +35,33 @@ export class MessagingService {
     return this.of(topic).history.page(actor, topic, query);
   }
 
+  edit(actor: Actor, topic: Topic, seq: Seq, content: object, version: number): Promise<ChangeAnswer> {
+    const check = (type: string): ContentProblem | null => findContentProblem(type as MessageType, content);
+    return this.of(topic).changes.apply(actor, topic, seq, { kind: 'edit', content, version, check });
+  }
+
+  recall(actor: Actor, topic: Topic, seq: Seq): Promise<ChangeAnswer> {
+    return this.of(topic).changes.apply(actor, topic, seq, { kind: 'recall' });
+  }
+
+  remove(actor: Actor, topic: Topic, seq: Seq): Promise<ChangeAnswer> {
+    return this.of(topic).changes.apply(actor, topic, seq, { kind: 'remove' });
+  }
+
+  hide(actor: Actor, topic: Topic, seqs: readonly Seq[]): Promise<void> {
+    return this.of(topic).hides.hide(actor, topic, seqs);
+  }
+
+  changes(actor: Actor, topic: Topic, afterChange: number, limit: number): Promise<ChangesPage> {
+    return this.of(topic).history.changes(actor, topic, afterChange, limit);
+  }
+
   /** The caller's role in a topic that he may read. */
   roleOf(actor: Actor, topic: Topic): Promise<string> {
     return this.of(topic).history.roleOf(actor, topic);
   }
 
-  head(tenant: TenantId, topic: Topic): Promise<TopicHead> {
+  head(tenant: TenantId, topic: Topic): Promise<TopicHead & { lastChange: number }> {
     return this.of(topic).history.head(tenant, topic);
   }
 

@@ -42,10 +42,12 @@ export class TopicService {
     return Number(rows[0].acl_version);
   }
 
-  /** Reads the topics' rows with shared locks, always in the same order. A topic without a row is missing in the answer. */
+  /**
+   * Opens a transaction by reading the topics' rows with shared locks, always in the same order. A topic without a row is
+   * missing in the answer.
+   */
   async fence(session: WriterSession, topics: readonly Topic[]): Promise<Map<Topic, TopicFence>> {
-    if (topics.length === 0) return new Map();
-    const rows = await session.rows<FenceRow>(
+    const rows = await session.begin<FenceRow>(
       'SELECT topic, epoch, acl_version FROM im_topic_seq WHERE topic IN (?) ORDER BY topic LOCK IN SHARE MODE',
       [topics.map(checked).sort()],
     );
@@ -55,12 +57,12 @@ export class TopicService {
   }
 
   /**
-   * Locks the topic's row exclusively, after the senders that hold it have committed, and reads its epoch. The row is made
+   * Opens a transaction by locking the topic's row exclusively, after the senders that hold it have committed, and reads its epoch. The row is made
    * when it is missing: FOR UPDATE on an absent row would lock nothing.
    */
   async lockEpoch(session: WriterSession, topic: Topic): Promise<number> {
     const key = checked(topic);
-    await session.write('INSERT INTO im_topic_seq (topic) VALUES (?) ON DUPLICATE KEY UPDATE epoch = epoch', [key]);
+    await session.begin('INSERT INTO im_topic_seq (topic) VALUES (?) ON DUPLICATE KEY UPDATE epoch = epoch', [key]);
     const rows = await session.rows<FenceRow>('SELECT epoch FROM im_topic_seq WHERE topic = ? FOR UPDATE', [key]);
     return Number(rows[0].epoch);
   }

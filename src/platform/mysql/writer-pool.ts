@@ -1,9 +1,13 @@
 import { createPool, type Pool, type PoolConnection, type QueryOptions } from 'mysql2';
 import type { ConnectionInfo } from './connection-info.js';
+import { errnoOf } from './mysql-errors.js';
 import { configureSession, sessionStatements, WRITER_IDLE_TIMEOUT_MS, type Flavor } from './session-settings.js';
 
 /** A statement was sent and its answer did not come in time: the server may still carry it out. */
 export class StatementTimeout extends Error {
+  /** As the driver's own: the storage is away. */
+  readonly code = 'PROTOCOL_STATEMENT_TIMEOUT';
+
   constructor(timeoutMs: number) {
     super(`no answer from MySQL within ${timeoutMs} ms`);
     this.name = 'StatementTimeout';
@@ -12,6 +16,9 @@ export class StatementTimeout extends Error {
 
 /** COMMIT was sent and not answered: the transaction may be stored, and may still become stored. */
 export class CommitUnknown extends Error {
+  /** As the driver's own: the storage is away. */
+  readonly code = 'PROTOCOL_COMMIT_UNKNOWN';
+
   constructor(options: ErrorOptions) {
     super('the outcome of a COMMIT is not known', options);
     this.name = 'CommitUnknown';
@@ -29,6 +36,7 @@ export interface WriteResult {
  */
 export class WriterSession {
   private broken = false;
+  private open = false;
 
   constructor(
     private readonly connection: PoolConnection,
@@ -43,7 +51,39 @@ export class WriterSession {
     return (await this.run({ sql, values: values as unknown[] })) as WriteResult;
   }
 
-  /** Gives the connection back; one whose last statement is open or failed to roll back is destroyed. */
+  /** Opens a transaction with its first statement, in one round trip. @returns what that statement answers */
+  async begin<T>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
+    this.open = true;
+    const [, rows] = (await this.run({ sql: `START TRANSACTION; ${sql}`, values: values as unknown[] })) as [
+      unknown,
+      T[],
+    ];
+    return rows;
+  }
+
+  /**
+   * The last write of a transaction and its COMMIT, in one round trip; the server does not reach the COMMIT when the write
+   * fails.
+   * @throws CommitUnknown when it was not answered
+   */
+  async writeAndCommit(sql: string, values: readonly unknown[] = []): Promise<WriteResult> {
+    const results = await this.committing(() => this.run({ sql: `${sql}; COMMIT`, values: values as unknown[] }));
+    return (results as [WriteResult, unknown])[0];
+  }
+
+  /** @throws CommitUnknown when it was not answered */
+  async commit(): Promise<void> {
+    await this.committing(() => this.run({ sql: 'COMMIT' }));
+  }
+
+  /** Ends whatever is open; a connection that cannot even do that is destroyed. */
+  async rollback(): Promise<void> {
+    if (!this.open || this.broken) return;
+    await this.run({ sql: 'ROLLBACK' }).catch(() => this.destroy());
+    this.open = false;
+  }
+
+  /** Gives the connection back. */
   release(): void {
     if (!this.broken) this.connection.release();
   }
@@ -52,6 +92,20 @@ export class WriterSession {
     if (this.broken) return;
     this.broken = true;
     this.connection.destroy();
+  }
+
+  private async committing<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      const result = await work();
+      this.open = false;
+      return result;
+    } catch (cause) {
+      const errno = errnoOf(cause);
+      // What the server answered to the write before the COMMIT is a plain failure: ROLLBACK follows.
+      if (errno !== undefined && !COMMIT_ERRORS.has(errno)) throw cause;
+      this.destroy();
+      throw new CommitUnknown({ cause });
+    }
   }
 
   private run(options: QueryOptions): Promise<unknown> {
@@ -68,6 +122,9 @@ export class WriterSession {
     });
   }
 }
+
+/** The server's own failures of COMMIT itself. */
+const COMMIT_ERRORS = new Set([1180, 1181, 1196, 3100, 3101]);
 
 export interface WriterPoolOptions {
   readonly connections: number;
@@ -95,10 +152,13 @@ export class WriterPool {
       supportBigNumbers: true,
       bigNumberStrings: true,
       flags: ['-FOUND_ROWS'],
+      // Two statements in one round trip; every value is escaped by the driver, as in any text query.
+      multipleStatements: true,
       connectionLimit: options.connections,
       connectTimeout: options.connectTimeoutMs,
-      // Idle connections go before the server's wait_timeout ends them under our hands.
-      maxIdle: options.connections,
+      // Idle connections go before the server's wait_timeout ends them under our hands (the driver looks for them only
+      // when fewer may be idle than open).
+      maxIdle: options.connections - 1,
       idleTimeout: WRITER_IDLE_TIMEOUT_MS,
       queueLimit: 256,
       enableKeepAlive: true,
@@ -113,24 +173,17 @@ export class WriterPool {
   }
 
   /**
-   * Runs `work` between START TRANSACTION and COMMIT.
+   * Lends a connection to `work`, which opens a transaction by `begin` and ends it by `commit` or `writeAndCommit`; one that
+   * is still open afterwards is rolled back.
    * @throws CommitUnknown when COMMIT was not answered; any other error means that nothing was stored: the transaction
    * was rolled back, or its connection destroyed before COMMIT was sent
    */
   async transaction<T>(work: (session: WriterSession) => Promise<T>): Promise<T> {
     const session = await this.session();
     try {
-      await session.write('START TRANSACTION');
-      const result = await work(session);
-      await session.write('COMMIT').catch((cause: unknown) => {
-        session.destroy();
-        throw new CommitUnknown({ cause });
-      });
-      return result;
-    } catch (error) {
-      if (!(error instanceof CommitUnknown)) await session.write('ROLLBACK').catch(() => session.destroy());
-      throw error;
+      return await work(session);
     } finally {
+      await session.rollback();
       session.release();
     }
   }

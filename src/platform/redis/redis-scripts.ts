@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Inject, Injectable } from '@nestjs/common';
 import { circuitBreaker, ConsecutiveBreaker, handleAll, isBrokenCircuitError } from 'cockatiel';
-import { ReplyError } from 'ioredis';
+import { Redis, ReplyError } from 'ioredis';
 import { ENV, type Env } from '../env/env.js';
 import { Logger } from '../observe/logger.js';
 import { Metrics } from '../observe/metrics.js';
@@ -72,6 +73,7 @@ export class RedisScripts {
    */
   run(script: RedisScript, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
     return this.guarded(script.name, async () => {
+      cork(this.clients.command);
       try {
         return await this.clients.command.evalsha(script.sha, keys.length, ...keys, ...args);
       } catch (error) {
@@ -109,6 +111,18 @@ export class RedisScripts {
       return { fault: error };
     }
   }
+}
+
+/**
+ * Commands that are sent in the same turn of the event loop leave in one write: after a group commit that is one system
+ * call for all its settlements, and one wake-up of Redis. Alone it costs nothing measurable.
+ */
+function cork(client: RedisClients['command']): void {
+  if (!(client instanceof Redis)) return;
+  const { stream } = client as unknown as { stream?: Socket };
+  if (!stream || stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 type Outcome<T> = { readonly value: T } | { readonly fault: unknown };

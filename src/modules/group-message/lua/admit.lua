@@ -1,5 +1,6 @@
 -- Admit: lets one send in. Answers a finished claim, checks permission and the counter, claims the client id, gives the number.
 -- KEYS[1] last_seq   KEYS[2] inflight   KEYS[3] inflight:deadline   KEYS[4] claim (uniq:msg)   KEYS[5] group access
+-- KEYS[6] hot_meta
 -- ARGV[1] sender uid   ARGV[2] owner, token of this attempt   ARGV[3] digest, hex   ARGV[4] in-flight deadline, ms
 -- ARGV[5] life of a pending claim, s   ARGV[6] greatest age of a permission, ms   ARGV[7] createdAt, ISO 8601
 -- Replies:
@@ -9,8 +10,9 @@
 --   NEEDS_REBASE doubt epoch            epoch "-1" when there is no counter
 --   CONFLICT                            the client id belongs to another body
 --   PENDING seq                         another attempt of the same message is under way
---   ADMITTED seq epoch aclVersion takenOver("1" = an earlier attempt was abandoned)
+--   ADMITTED seq epoch aclVersion takenOver("1" = an earlier attempt was abandoned) hotGeneration
 --@include doubt
+--@include permission
 
 local function decode(json)
   if not json then return nil end
@@ -29,18 +31,12 @@ end
 
 -- 2. Permission.
 local now = now_ms()
-local access = redis.call('HMGET', KEYS[5], uid, '#')
-if not access[1] or not access[2] then return { 'NEEDS_ACCESS' } end
-local role, muted_until, member_acl, member_loaded = string.match(access[1], '^([^|]*)|([^|]*)|([^|]*)|([^|]*)$')
-local state, mute_all, group_acl, group_loaded = string.match(access[2], '^([^|]*)|([^|]*)|([^|]*)|([^|]*)$')
-if not role or not state then return { 'NEEDS_ACCESS' } end
-local oldest = now - tonumber(ARGV[6])
-if tonumber(member_loaded) < oldest or tonumber(group_loaded) < oldest then return { 'NEEDS_ACCESS' } end
-if state == 'missing' then return { 'NO_GROUP' } end
-if role == '-' then return { 'NOT_MEMBER' } end
-if state == 'dismissed' then return { 'DISMISSED' } end
-if role ~= 'owner' and tonumber(muted_until) > now then return { 'MUTED', muted_until } end
-if role == 'member' and mute_all == '1' then return { 'MUTED', '0' } end
+local permission = read_permission(KEYS[5], uid, now - tonumber(ARGV[6]))
+if not permission then return { 'NEEDS_ACCESS' } end
+local refusal = read_refusal(permission)
+if refusal then return { refusal } end
+if permission.role ~= 'owner' and permission.muted_until > now then return { 'MUTED', text(permission.muted_until) } end
+if permission.role == 'member' and permission.mute_all then return { 'MUTED', '0' } end
 
 -- 3. The counter.
 local counter, doubt = read_counter(KEYS[1], KEYS[2], KEYS[3])
@@ -65,5 +61,5 @@ redis.call('ZADD', KEYS[3], now + tonumber(ARGV[4]), seq)
 redis.call('SET', KEYS[4], cjson.encode({
   status = 'pending', owner = owner, seq = seq, epoch = epoch, messageId = '', digest = digest, createdAt = ARGV[7],
 }), 'EX', ARGV[5])
-local acl = math.min(tonumber(member_acl), tonumber(group_acl))
-return { 'ADMITTED', seq, epoch, text(acl), taken_over }
+local generation = redis.call('HGET', KEYS[6], 'generation') or ''
+return { 'ADMITTED', seq, epoch, text(permission.acl), taken_over, generation }

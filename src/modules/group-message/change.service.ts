@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { AppError } from '../../platform/errors/app-error.js';
+import { canonicalJson } from '../../platform/ids/canonical-json.js';
+import type { Actor, Seq, Topic } from '../../platform/ids/ids.js';
+import { errnoOf } from '../../platform/mysql/mysql-errors.js';
+import { Logger } from '../../platform/observe/logger.js';
+import { AuditService } from '../audit/audit.service.js';
+import { GroupService } from '../group/group.service.js';
+import { decide, type GroupAccess } from '../group/group.types.js';
+import { TenantService } from '../tenant/tenant.service.js';
+import { ChangeStore } from './change.store.js';
+import { FanoutService } from './fanout.service.js';
+import type { ChangeAnswer, MessageChange } from './group-message.types.js';
+import { HotRedis } from './hot.redis.js';
+import { messageOf, type MessageRow } from './message-row.js';
+
+/** A decided change of the held row: null when it is done already. */
+type Decided = { readonly row: MessageRow; readonly change: number | null };
+
+/**
+ * Edits, recalls and removals. The hot copy goes before the change and comes back after its commit; while a change is open
+ * no hot page is served and none is filled, so that a recalled text is never readable again through any door.
+ */
+@Injectable()
+export class ChangeService {
+  constructor(
+    private readonly store: ChangeStore,
+    private readonly hot: HotRedis,
+    private readonly groups: GroupService,
+    private readonly tenants: TenantService,
+    private readonly audit: AuditService,
+    private readonly fanout: FanoutService,
+    private readonly log: Logger,
+  ) {}
+
+  /**
+   * Carries out one change; repeating one that is stored already succeeds without a second event.
+   * @throws AppError NOT_FOUND, NOT_MEMBER, FORBIDDEN, MUTED, CONFLICT, VALIDATION_FAILED; SHORT_STATE_UNAVAILABLE
+   * (retryable) when the copies cannot be withdrawn first
+   */
+  async apply(actor: Actor, topic: Topic, seq: Seq, change: MessageChange): Promise<ChangeAnswer> {
+    // Outsiders learn nothing and cause nothing; the decision that counts comes under the row's lock.
+    await this.mustRead(actor, topic);
+    const token = randomUUID();
+    // 1. Withdraw the copy.
+    await this.open(actor, topic, seq, token);
+    // 2. Decide and write, in one transaction.
+    let done: Decided;
+    try {
+      done = await this.store.transaction(actor.tenant, (tx) => this.write(tx, actor, topic, seq, change));
+    } catch (error) {
+      // Known not to be committed; else the open change stays and drops the set in time.
+      if (error instanceof AppError || errnoOf(error) !== undefined) await this.close(actor, topic, seq, token, null);
+      throw error;
+    }
+    // 3. Bring the new form, and tell.
+    await this.close(actor, topic, seq, token, done.row);
+    const message = messageOf(topic, done.row);
+    if (done.change !== null) this.fanout.changed(actor.tenant, topic, message, done.change);
+    return { version: message.version, updatedAt: message.updatedAt };
+  }
+
+  private async write(
+    tx: EntityManager,
+    actor: Actor,
+    topic: Topic,
+    seq: Seq,
+    change: MessageChange,
+  ): Promise<Decided> {
+    const row = await this.store.lock(tx, topic, seq);
+    const access = await this.groups.accessIn(tx, topic, actor.uid);
+    const refused = decide(access, 'read', Date.now());
+    if (refused) throw new AppError(refused);
+    if (!row || (!access.historyForNewMembers && seq <= access.joinedSeq)) throw new AppError('NOT_FOUND');
+    switch (change.kind) {
+      case 'edit':
+        return this.edit(tx, actor, topic, row, access, change);
+      case 'recall':
+        return this.recall(tx, actor, topic, row, access);
+      case 'remove':
+        return this.end(tx, actor, topic, row, access, 'deleted', 'message.remove');
+      case 'block':
+        return this.end(tx, actor, topic, row, access, 'blocked', 'message.block');
+    }
+  }
+
+  private async edit(
+    tx: EntityManager,
+    actor: Actor,
+    topic: Topic,
+    row: MessageRow,
+    access: GroupAccess,
+    change: Extract<MessageChange, { kind: 'edit' }>,
+  ): Promise<Decided> {
+    if (row.from_user !== actor.uid) throw new AppError('FORBIDDEN', { message: 'Only own messages can be edited.' });
+    const refused = decide(access, 'edit', Date.now());
+    if (refused) throw new AppError(refused);
+    if (row.status !== 'normal') throw new AppError('CONFLICT', { message: `The message was ${row.status}.` });
+    const sameContent = canonicalJson(JSON.parse(row.content ?? 'null')) === canonicalJson(change.content);
+    // Its acknowledgement was lost: nobody else can have made this version with this content.
+    if (row.version === change.version + 1 && sameContent) return { row, change: null };
+    if (row.version !== change.version) {
+      throw new AppError('CONFLICT', {
+        message: `The message is at version ${row.version}. Read it and edit that one.`,
+      });
+    }
+    this.mustBeWithin(row, this.tenants.get(actor.tenant).settings.editWindowSeconds, 'edited');
+    const problem = change.check(row.msg_type);
+    if (problem) throw new AppError('VALIDATION_FAILED', { details: [problem] });
+    const contentText = JSON.stringify(change.content);
+    const [changed, number] = await this.store.change(tx, topic, row, { contentText, by: actor.uid });
+    return { row: changed, change: number };
+  }
+
+  private async recall(
+    tx: EntityManager,
+    actor: Actor,
+    topic: Topic,
+    row: MessageRow,
+    access: GroupAccess,
+  ): Promise<Decided> {
+    const own = row.from_user === actor.uid;
+    const asAdmin = decide(access, 'recallAny', Date.now()) === null;
+    if (!own && !asAdmin)
+      throw new AppError('FORBIDDEN', { message: 'Only its sender or an admin can recall a message.' });
+    if (row.status === 'recalled') return { row, change: null };
+    if (row.status !== 'normal') throw new AppError('CONFLICT', { message: `The message was ${row.status}.` });
+    if (!asAdmin) this.mustBeWithin(row, this.tenants.get(actor.tenant).settings.recallWindowSeconds, 'recalled');
+    const [changed, number] = await this.store.change(tx, topic, row, { status: 'recalled', by: actor.uid });
+    if (!own) await this.record(tx, actor, topic, row, 'message.recall');
+    return { row: changed, change: number };
+  }
+
+  /** For everyone and for good, by admins. */
+  private async end(
+    tx: EntityManager,
+    actor: Actor,
+    topic: Topic,
+    row: MessageRow,
+    access: GroupAccess,
+    status: 'deleted' | 'blocked',
+    action: string,
+  ): Promise<Decided> {
+    const refused = decide(access, 'removeMessage', Date.now());
+    if (refused) throw new AppError(refused);
+    if (row.status === status) return { row, change: null };
+    const [changed, number] = await this.store.change(tx, topic, row, { status, by: actor.uid });
+    await this.record(tx, actor, topic, row, action);
+    return { row: changed, change: number };
+  }
+
+  private record(tx: EntityManager, actor: Actor, topic: Topic, row: MessageRow, action: string): Promise<void> {
+    const detail = { from: row.from_user, messageId: row.id };
+    return this.audit.record(tx, { actor: actor.uid, action, target: `${topic}/${row.seqid}`, detail });
+  }
+
+  private mustBeWithin(row: MessageRow, windowSeconds: number, done: string): void {
+    if (Date.now() - row.created_at.getTime() <= windowSeconds * 1000) return;
+    throw new AppError('FORBIDDEN', { message: `A message can be ${done} for ${windowSeconds} seconds only.` });
+  }
+
+  private async mustRead(actor: Actor, topic: Topic): Promise<void> {
+    const refused = decide(await this.groups.loadAccess(actor.tenant, topic, actor.uid), 'read', Date.now());
+    if (refused) throw new AppError(refused);
+  }
+
+  private async open(actor: Actor, topic: Topic, seq: Seq, token: string): Promise<void> {
+    try {
+      await this.hot.open(actor.tenant, topic, seq, token);
+    } catch (error) {
+      throw new AppError('SHORT_STATE_UNAVAILABLE', {
+        message: 'Copies of the message cannot be withdrawn right now; repeat the call.',
+        retryAfterMs: 1000,
+        cause: error,
+      });
+    }
+  }
+
+  private async close(actor: Actor, topic: Topic, seq: Seq, token: string, row: MessageRow | null): Promise<void> {
+    try {
+      await this.hot.close(actor.tenant, topic, seq, token, row && messageOf(topic, row));
+    } catch (error) {
+      const { tenant } = actor;
+      this.log.warn({ tenant, topic, seq, error: (error as Error).message }, 'an open change is left to its deadline');
+    }
+  }
+}

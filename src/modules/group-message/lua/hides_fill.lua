@@ -1,0 +1,10 @@
+-- Hides, fill: the seqs that one reader deleted for himself, if the lease they were loaded under still stands.
+-- KEYS[1] the reader's hides
+-- ARGV[1] the lease's token   ARGV[2] life, s   then the seqs
+-- Replies: FILLED  |  REFUSED he deleted something since
+local lease = 'lease:' .. ARGV[1]
+if redis.call('SREM', KEYS[1], lease) == 0 then return { 'REFUSED' } end
+redis.call('SADD', KEYS[1], '-')
+for i = 3, #ARGV do redis.call('SADD', KEYS[1], ARGV[i]) end
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return { 'FILLED' }

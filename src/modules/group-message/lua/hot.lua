@@ -1,0 +1,77 @@
+-- Shared: the hot set of a topic, a copy of its newest messages.
+-- hot_msgs: zset of "<version>:<message JSON>" by seq; "0:<seq>" is a known hole.
+-- hot_meta: run_id, generation (raised by every change), bytes, and "open:<token>" = expiry ms of each change under way.
+local function hot_drop(hot, meta)
+  redis.call('DEL', hot)
+  redis.call('HDEL', meta, 'bytes')
+end
+
+-- Returns the generation ("" when there is none) and whether a change is open. A set of another server is dropped: after a
+-- fail-over or a restored dump a recall may be missing from it. So is one whose change was never closed: nobody knows
+-- whether it was committed.
+local function hot_state(hot, meta, run_id, now)
+  local fields = redis.call('HGETALL', meta)
+  local generation, owner, open = '', nil, false
+  for i = 1, #fields, 2 do
+    local name, value = fields[i], fields[i + 1]
+    if name == 'generation' then generation = value
+    elseif name == 'run_id' then owner = value
+    elseif string.sub(name, 1, 5) == 'open:' then
+      if tonumber(value) > now then
+        open = true
+      else
+        redis.call('HDEL', meta, name)
+        hot_drop(hot, meta)
+        if generation ~= '' then generation = text(redis.call('HINCRBY', meta, 'generation', 1)) end
+      end
+    end
+  end
+  if owner ~= run_id then
+    hot_drop(hot, meta)
+    redis.call('HDEL', meta, 'generation', 'run_id')
+    generation = ''
+  end
+  return generation, open
+end
+
+-- Begins a generation that no other set ever had on this server.
+local function hot_begin(meta, run_id, ttl_seconds)
+  local time = redis.call('TIME')
+  local generation = text(time[1] * 1000000 + time[2])
+  redis.call('HSET', meta, 'run_id', run_id, 'generation', generation)
+  redis.call('EXPIRE', meta, ttl_seconds)
+  return generation
+end
+
+local function hot_remove(hot, meta, seq)
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', hot, seq, seq)) do
+    redis.call('ZREM', hot, member)
+    redis.call('HINCRBY', meta, 'bytes', -#member)
+  end
+end
+
+local function hot_version(member)
+  return tonumber(string.match(member, '^(%d+):') or '0')
+end
+
+-- Puts one member in place of an older version, and lets the oldest seqs go above the limits.
+local function hot_put(hot, meta, seq, member, max_count, max_bytes)
+  for _, existing in ipairs(redis.call('ZRANGEBYSCORE', hot, seq, seq)) do
+    if hot_version(existing) >= hot_version(member) then return end
+  end
+  hot_remove(hot, meta, seq)
+  -- The set may have been lost alone.
+  if redis.call('EXISTS', hot) == 0 then redis.call('HSET', meta, 'bytes', 0) end
+  redis.call('ZADD', hot, seq, member)
+  local bytes = redis.call('HINCRBY', meta, 'bytes', #member)
+  while redis.call('ZCARD', hot) > max_count or bytes > max_bytes do
+    local oldest = redis.call('ZPOPMIN', hot)
+    if not oldest[1] then break end
+    bytes = redis.call('HINCRBY', meta, 'bytes', -#oldest[1])
+  end
+end
+
+local function hot_keep(hot, meta, ttl_seconds)
+  redis.call('EXPIRE', hot, ttl_seconds)
+  redis.call('EXPIRE', meta, ttl_seconds)
+end

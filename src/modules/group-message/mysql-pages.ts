@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { asSeq, type Actor, type Topic } from '../../platform/ids/ids.js';
+import { ChangeStore } from './change.store.js';
+import { GroupMessageStore } from './group-message.store.js';
+import type { HistoryPage, HistoryQuery, Message, TopicHead } from './group-message.types.js';
+import { messageOf, type MessageRow } from './message-row.js';
+
+/** A page ends when its messages reach this size, with at least one. */
+export const MAX_PAGE_BYTES = 128 * 1024;
+
+/** A page, and every row between its bounds that was looked at, hidden and void ones included. */
+export interface ReadPage {
+  readonly page: HistoryPage;
+  readonly examined: Examined;
+}
+
+export interface Examined {
+  /** Both included; nothing was looked at when `from` is above `to`. */
+  readonly from: number;
+  readonly to: number;
+  readonly rows: readonly MessageRow[];
+}
+
+/** Collects the messages of one page until it is full. */
+class PageBuilder {
+  readonly messages: Message[] = [];
+  readonly rows: MessageRow[] = [];
+  hasMore = false;
+  private bytes = 0;
+
+  constructor(
+    private readonly topic: Topic,
+    private readonly limit: number,
+  ) {}
+
+  get wanted(): number {
+    return this.limit - this.messages.length + 1;
+  }
+
+  /** @returns false when the row does not fit any more: the page is full */
+  take(row: MessageRow, hidden: boolean): boolean {
+    if (row.status !== 'void' && !hidden) {
+      const size = sizeOf(row);
+      if (this.messages.length === this.limit || (this.messages.length > 0 && this.bytes + size > MAX_PAGE_BYTES)) {
+        this.hasMore = true;
+        return false;
+      }
+      this.bytes += size;
+      this.messages.push(messageOf(this.topic, row));
+    }
+    this.rows.push(row);
+    return true;
+  }
+}
+
+/** Pages straight from the table, which is the truth. */
+@Injectable()
+export class MysqlPages {
+  constructor(
+    private readonly store: GroupMessageStore,
+    private readonly changes: ChangeStore,
+  ) {}
+
+  /** @param head read before, so that nothing stored later is called stable */
+  read(actor: Actor, topic: Topic, query: HistoryQuery, floor: number, head: TopicHead): Promise<ReadPage> {
+    return query.afterSeq === undefined
+      ? this.backward(actor, topic, query.beforeSeq ?? null, floor, query.limit, head)
+      : this.forward(actor, topic, Math.max(query.afterSeq, floor), query.limit, head);
+  }
+
+  private async forward(
+    actor: Actor,
+    topic: Topic,
+    afterSeq: number,
+    limit: number,
+    head: TopicHead,
+  ): Promise<ReadPage> {
+    const builder = new PageBuilder(topic, limit);
+    let examined = afterSeq;
+    for (;;) {
+      const wanted = builder.wanted;
+      const rows = await this.store.rowsAfter(actor.tenant, topic, examined, wanted);
+      const hidden = await this.hiddenAmong(actor, topic, rows);
+      for (const row of rows) {
+        if (!builder.take(row, hidden.has(Number(row.seqid)))) break;
+        examined = Number(row.seqid);
+      }
+      if (builder.hasMore || rows.length < wanted) break;
+    }
+    const to = builder.hasMore ? examined : Math.max(examined, head.stableSeq);
+    return {
+      page: pageOf(builder.messages, examined, head, builder.hasMore),
+      examined: { from: afterSeq + 1, to, rows: builder.rows },
+    };
+  }
+
+  private async backward(
+    actor: Actor,
+    topic: Topic,
+    beforeSeq: number | null,
+    floor: number,
+    limit: number,
+    head: TopicHead,
+  ): Promise<ReadPage> {
+    const builder = new PageBuilder(topic, limit);
+    let before = beforeSeq;
+    for (;;) {
+      const wanted = builder.wanted;
+      const rows = await this.store.rowsBefore(actor.tenant, topic, before, floor, wanted);
+      const hidden = await this.hiddenAmong(actor, topic, rows);
+      for (const row of rows) {
+        if (!builder.take(row, hidden.has(Number(row.seqid)))) break;
+        before = Number(row.seqid);
+      }
+      if (builder.hasMore || rows.length < wanted) break;
+    }
+    const messages = builder.messages.reverse();
+    const from = builder.hasMore ? (before ?? floor + 1) : floor + 1;
+    return {
+      page: pageOf(messages, messages.at(-1)?.seq ?? 0, head, builder.hasMore),
+      examined: { from, to: beforeSeq === null ? head.stableSeq : beforeSeq - 1, rows: builder.rows },
+    };
+  }
+
+  private async hiddenAmong(actor: Actor, topic: Topic, rows: readonly MessageRow[]): Promise<Set<number>> {
+    if (rows.length === 0) return new Set();
+    const seqs = rows.map((row) => Number(row.seqid));
+    const [from, to] = [Math.min(...seqs), Math.max(...seqs)];
+    return new Set(await this.changes.hidden(actor.tenant, topic, actor.uid, from, to, rows.length));
+  }
+}
+
+function pageOf(messages: Message[], examined: number, head: TopicHead, hasMore: boolean): HistoryPage {
+  const { stableSeq, lastSeq } = head;
+  return { messages, nextAfterSeq: asSeq(examined), stableSeq, lastSeq, hasMore, source: 'mysql' };
+}
+
+const sizeOf = (row: MessageRow): number =>
+  Buffer.byteLength(row.content ?? '') +
+  Buffer.byteLength(row.head ?? '') +
+  (row.mentioned_user_ids?.length ?? 0) +
+  400;
