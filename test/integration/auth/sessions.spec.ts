@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import { createConnection, type Connection } from 'mysql2/promise';
 import type { SessionView } from '../../../src/modules/auth/dto/auth.dto.js';
 import { AuthService } from '../../../src/modules/auth/auth.service.js';
 import { SessionStore } from '../../../src/modules/auth/session.store.js';
 import { NodeBus } from '../../../src/platform/redis/node-bus.js';
 import { RedisScripts } from '../../../src/platform/redis/redis-scripts.js';
+import { databaseAt, givenServers } from '../../support/environment.js';
 import { PASSWORD, until, World } from './world.js';
 
 let world: World;
@@ -122,6 +124,52 @@ describe('refresh', () => {
       await unusable(pair.refreshToken);
     }
   }, 30_000);
+});
+
+describe('a refresh that finds the session locked', () => {
+  /** Changes the session in a transaction that ends only after a refresh waits for it. */
+  async function during(refreshToken: string, change: (held: Connection) => Promise<unknown>) {
+    const held = await createConnection(databaseAt(givenServers(), `${world.stage.name}_demo`));
+    try {
+      await held.beginTransaction();
+      await held.query(
+        `SELECT s.id FROM im_sessions s JOIN im_refresh_tokens t ON t.session_id = s.id WHERE t.hash = ? FOR UPDATE`,
+        [hashOf(refreshToken)],
+      );
+      await change(held);
+      const refreshed = world.refresh(refreshToken);
+      // (information_schema.innodb_trx shows a stale picture to whoever asks it often.)
+      await until('the refresh waits', async () => {
+        const [row] = await world.sql<{ Status: string }>('demo', 'SHOW ENGINE INNODB STATUS');
+        return row.Status.includes('LOCK WAIT');
+      });
+      await held.commit();
+      return await refreshed;
+    } finally {
+      held.destroy();
+    }
+  }
+
+  it('is refused when a logout held it', async () => {
+    const { refreshToken } = await world.login('demo', 'alice');
+    const answer = await during(refreshToken, (held) =>
+      held.query(
+        'UPDATE im_sessions SET revoked_at = NOW(3) WHERE id = (SELECT session_id FROM im_refresh_tokens WHERE hash = ?)',
+        [hashOf(refreshToken)],
+      ),
+    );
+    expect(answer).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+  });
+
+  it('sees that another refresh has exchanged the token', async () => {
+    const { refreshToken } = await world.login('demo', 'alice');
+    const answer = await during(refreshToken, (held) =>
+      held.query('UPDATE im_refresh_tokens SET used_at = NOW(3) - INTERVAL 1 MINUTE WHERE hash = ?', [
+        hashOf(refreshToken),
+      ]),
+    );
+    expect(answer).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+  });
 });
 
 describe('logout', () => {
