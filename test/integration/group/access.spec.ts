@@ -62,9 +62,9 @@ describe('a fill', () => {
     const [seconds] = (await a.scripts.command('time', (client) => client.time())) as unknown as [string];
     const fields = await hash(a);
     expect(Object.keys(fields).sort()).toEqual(['#', member].sort());
-    const [role, muted, acl, loaded] = fields[member].split('|');
-    expect([role, muted, acl]).toEqual(['member', String(until.getTime()), String(access.aclVersion)]);
-    expect(fields['#']).toBe(`active|1|${access.aclVersion}|${loaded}`);
+    const [role, muted, acl, floor, loaded] = fields[member].split('|');
+    expect([role, muted, acl, floor]).toEqual(['member', String(until.getTime()), String(access.aclVersion), '0']);
+    expect(fields['#']).toMatch(new RegExp(`^active\\|1\\|${access.aclVersion}\\|${loaded}\\|[0-9a-f]{40}$`));
     expect(Math.abs(Number(loaded) - Number(seconds) * 1000)).toBeLessThan(5_000);
     const ttl = await a.scripts.command('ttl', (client) => client.ttl(keyOf(topic)));
     expect(ttl).toBeGreaterThan(265);
@@ -74,13 +74,13 @@ describe('a fill', () => {
   it('keeps "no member" and "no group", too', async () => {
     const [outsider] = await world.users(1);
     await a.groups.loadAccess(world.tenant, topic, outsider);
-    expect((await hash(a))[outsider]).toMatch(/^-\|0\|\d+\|\d{13}$/);
+    expect((await hash(a))[outsider]).toMatch(/^-\|0\|\d+\|0\|\d{13}$/);
     const nowhere = asTopic('grp_999999');
     expect(await a.groups.loadAccess(world.tenant, nowhere, outsider)).toMatchObject({
       role: null,
       groupState: 'missing',
     });
-    expect((await hash(a, nowhere))['#']).toMatch(/^missing\|0\|0\|\d{13}$/);
+    expect((await hash(a, nowhere))['#']).toMatch(/^missing\|0\|0\|\d{13}\|[0-9a-f]{40}$/);
   });
 
   it('does not extend the life of a hash that is in use', async () => {

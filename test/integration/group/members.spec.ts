@@ -130,6 +130,7 @@ describe('add', () => {
         const add = b.members.add(world.actor(owner), topic, [x]).then(() => (joined = true));
         await Promise.race([add, new Promise((resolve) => setTimeout(resolve, 200))]);
         expect(joined).toBe(false);
+        await session.commit();
         return { add };
       }),
     );

@@ -23,6 +23,7 @@ describe('the fence', () => {
       await db.writer.transaction(async (session) => {
         expect(await node.topics.lockEpoch(session, topics[1])).toBe(0);
         await node.topics.setEpoch(session, topics[1], 5);
+        await session.commit();
       });
       await db.transaction((tx) => node.topics.raiseAcl(tx, topics[0]));
       const fence = await db.writer.transaction((session) =>
@@ -61,6 +62,7 @@ describe('the fence', () => {
         db.writer.transaction(async (session) => {
           const found = await node.topics.lockEpoch(session, topic);
           await node.topics.setEpoch(session, topic, epoch);
+          await session.commit();
           return found;
         });
       expect([await lock(3), await lock(4), await lock(4)]).toEqual([0, 3, 4]);

@@ -24,6 +24,11 @@ const access = (role: GroupRole | null, more: Partial<GroupAccess> = {}): GroupA
 /** Written down by hand: what owner, admin and member are told. */
 const EXPECTED: Record<GroupAction, [ErrorCode | null, ErrorCode | null, ErrorCode | null]> = {
   send: [null, null, null],
+  mentionAll: [null, null, 'FORBIDDEN'],
+  edit: [null, null, null],
+  recallOwn: [null, null, null],
+  recallAny: [null, null, 'FORBIDDEN'],
+  removeMessage: [null, null, 'FORBIDDEN'],
   read: [null, null, null],
   addMembers: [null, null, 'FORBIDDEN'],
   kick: [null, null, 'FORBIDDEN'],
@@ -71,7 +76,8 @@ describe('decide', () => {
 
   it('mutes nothing but speaking', () => {
     const muted = access('member', { mutedUntilMs: NOW + 1, muteAll: true });
-    for (const action of ACTIONS.filter((name) => name !== 'send')) {
+    const speaking: GroupAction[] = ['send', 'mentionAll', 'edit'];
+    for (const action of ACTIONS.filter((name) => !speaking.includes(name))) {
       expect(decide(muted, action, NOW)).toBe(EXPECTED[action][2]);
     }
   });
