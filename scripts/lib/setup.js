@@ -2,7 +2,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { UserError } = require('./errors');
-const { hashOf, readText, writeAtomic } = require('./files');
+const { hashOf, readJson, readText, writeAtomic } = require('./files');
 const { say, withProgress } = require('./log');
 const { runOrExplain } = require('./run');
 
@@ -37,6 +37,7 @@ async function ensureDependencies(root, options = {}) {
   const stampFile = path.join(root, 'node_modules', '.trident-lock');
   const hash = hashOf(root, ['package-lock.json']);
   if (readText(stampFile) === hash) return;
+  if (matchesLock(root)) return writeAtomic(stampFile, hash, 0o644);
   say('Installing dependencies (npm ci, about a minute the first time) ...');
   const [command, args] = npm(['ci', '--no-audit', '--no-fund', '--include=dev', '--loglevel=error']);
   const advice = 'Can this machine reach the npm registry?';
@@ -45,6 +46,19 @@ async function ensureDependencies(root, options = {}) {
   // A project without dependencies gets no folder from npm.
   fs.mkdirSync(path.dirname(stampFile), { recursive: true });
   writeAtomic(stampFile, hash, 0o644);
+}
+
+/**
+ * True when node_modules holds what the lock file says, by the list that npm itself keeps there: somebody who ran npm by
+ * hand need not wait for it again.
+ */
+function matchesLock(root) {
+  const wanted = readJson(path.join(root, 'package-lock.json'))?.packages;
+  const installed = readJson(path.join(root, 'node_modules', '.package-lock.json'))?.packages;
+  if (!wanted || !installed) return false;
+  // Optional ones are mostly programs for other systems.
+  const needed = Object.entries(wanted).filter(([place, { optional, link }]) => place !== '' && !optional && !link);
+  return needed.every(([place, { version }]) => installed[place]?.version === version);
 }
 
 /** Builds `dist/` when the sources or what shapes the build changed since. */
@@ -63,4 +77,4 @@ async function ensureBuild(root, options = {}) {
   writeAtomic(stampFile, hash, 0o644);
 }
 
-module.exports = { ensureDependencies, ensureBuild, npm, npmEnvironment };
+module.exports = { ensureDependencies, matchesLock, ensureBuild, npm, npmEnvironment };

@@ -41,6 +41,7 @@ const { parseReply } = jest.requireActual<Resp>('../../../scripts/lib/resp');
 const { isPortFree, choosePort } = jest.requireActual<Ports>('../../../scripts/lib/ports');
 const { countReport } = jest.requireActual<JestRuns>('../../../scripts/lib/jest-run');
 const { chooseWork } = jest.requireActual<TestRuns>('../../../scripts/lib/test-run');
+const { matchesLock } = jest.requireActual<{ matchesLock(root: string): boolean }>('../../../scripts/lib/setup');
 const { isSupported } = jest.requireActual<{ isSupported(version: string): boolean }>(
   '../../../scripts/lib/node-version',
 );
@@ -104,6 +105,26 @@ describe('files', () => {
     expect(() => files.requireRoom(join(folder, 'data'), 1e9)).toThrow('The disk is full');
     files.requireRoom(join(folder, 'data'), 0);
     expect(readdirSync(join(folder, 'data'))).toEqual([]);
+  });
+});
+
+describe('installed dependencies', () => {
+  const locked = {
+    '': {},
+    'node_modules/a': { version: '1.0.0' },
+    'node_modules/b': { version: '2.0.0', optional: true },
+  };
+
+  it.each([
+    ['nothing', undefined, false],
+    ['what the lock says', { 'node_modules/a': { version: '1.0.0' } }, true],
+    ['another version', { 'node_modules/a': { version: '1.0.1' } }, false],
+    ['something else', { 'node_modules/c': { version: '1.0.0' } }, false],
+  ])('%s', (_title, installed, expected) => {
+    mkdirSync(join(folder, 'node_modules'));
+    files.writeJson(join(folder, 'package-lock.json'), { packages: locked });
+    if (installed) files.writeJson(join(folder, 'node_modules', '.package-lock.json'), { packages: installed });
+    expect(matchesLock(folder)).toBe(expected);
   });
 });
 
