@@ -1,4 +1,4 @@
-import { Reader, Rebase, Violation, Writer, type World } from './numbering-actors.js';
+import { Reader, type Rebase, Violation, Writer, type World } from './numbering-actors.js';
 import type { Settings } from './numbering-settings.js';
 import { ModelMysql, ModelRedis, type Counter } from './numbering-state.js';
 import { Random } from './random.js';
