@@ -56,7 +56,9 @@ describe('a message that crosses two nodes', () => {
 
   it('takes 300 sends at once from both nodes: all acknowledged, unique, in order in history, once in realtime', async () => {
     const [a, b] = await Promise.all([stage.connect(one, alice), stage.connect(two, bob)]);
-    const sends = Array.from({ length: 300 }, (_, index) => (index % 2 ? a : b).send(topic, `burst-${index}`, `text ${index}`));
+    const sends = Array.from({ length: 300 }, (_, index) =>
+      (index % 2 ? a : b).send(topic, `burst-${index}`, `text ${index}`),
+    );
     const acks = await Promise.all(sends);
     expect(acks.filter((ack) => !ack.ok)).toEqual([]);
     const given = acks.map((ack) => ack.seq).sort((x, y) => x - y);
@@ -119,7 +121,9 @@ describe('outsiders', () => {
   });
 
   it.each(['tenant', 'tenantId', 'x'])('a handshake cannot choose "%s"', async (field) => {
-    await expect(stage.connect(one, alice, { [field]: '2' })).rejects.toMatchObject({ data: { code: 'VALIDATION_FAILED' } });
+    await expect(stage.connect(one, alice, { [field]: '2' })).rejects.toMatchObject({
+      data: { code: 'VALIDATION_FAILED' },
+    });
   });
 
   it('is told what is wrong with his token', async () => {
@@ -136,7 +140,10 @@ describe('members that come and go', () => {
     const own = await stage.group(one, alice, []);
     const [a, c] = await Promise.all([stage.connect(one, alice), stage.connect(two, carol)]);
     const add = (): Promise<unknown> =>
-      stage.call(one, 'POST', `/v1/im/groups/${own}/members`, { token: alice.accessToken, body: { uids: [carol.uid] } });
+      stage.call(one, 'POST', `/v1/im/groups/${own}/members`, {
+        token: alice.accessToken,
+        body: { uids: [carol.uid] },
+      });
     const kick = (): Promise<{ status: number }> =>
       stage.call(one, 'DELETE', `/v1/im/groups/${own}/members/${carol.uid}`, { token: alice.accessToken });
 
@@ -153,6 +160,8 @@ describe('members that come and go', () => {
     const third = await a.send(own, 'm3', 'back again');
     await until('carol hears the third', () => c.heard(own).some((message) => message.seq === third.seq));
     expect(c.heard(own).map((message) => message.seq)).not.toContain(unheard.seq);
-    expect(c.events('group:changed').filter((change) => change.topic === own && change.kind === 'kicked')).toHaveLength(1);
+    expect(c.events('group:changed').filter((change) => change.topic === own && change.kind === 'kicked')).toHaveLength(
+      1,
+    );
   });
 });
