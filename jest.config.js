@@ -39,7 +39,7 @@ const project = (displayName, ...folders) => ({
   testMatch: folders.map((folder) => `<rootDir>/${folder}/**/*.spec.ts`),
 });
 
-/** `unit` needs nothing; the others need MYSQL_URL and REDIS_URL of servers they may fill (scripts/test.mjs starts them). */
+/** `unit` needs nothing; the others need MYSQL_URL and REDIS_URL of servers they may fill (scripts/test.js starts them). */
 module.exports = {
   testTimeout: 30_000,
   projects: [

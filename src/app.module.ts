@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ConnectionModule } from './connection/connection.module.js';
 import { AuthModule } from './modules/auth/auth.module.js';
+import { ConversationModule } from './modules/conversation/conversation.module.js';
 import { GroupModule } from './modules/group/group.module.js';
 import { GroupMessageModule } from './modules/group-message/group-message.module.js';
 import { MessagingModule } from './modules/messaging/messaging.module.js';
@@ -27,6 +28,7 @@ export class AppModule {
         GroupModule,
         GroupMessageModule,
         MessagingModule,
+        ConversationModule,
         ConnectionModule,
       ],
     };

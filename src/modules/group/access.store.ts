@@ -79,3 +79,10 @@ export async function selectMemberCount(select: Select, topic: Topic): Promise<n
   ]);
   return Number(row?.member_count ?? 0);
 }
+
+export async function selectNames(select: Select, topics: readonly Topic[]): Promise<Map<Topic, string>> {
+  if (topics.length === 0) return new Map();
+  const ids = topics.map((topic) => sqlId(groupIdOf(topic)));
+  const rows = await select<{ id: string; name: string }>('SELECT id, name FROM im_groups WHERE id IN (?)', [ids]);
+  return new Map(rows.map((row) => [groupTopic(row.id), row.name]));
+}

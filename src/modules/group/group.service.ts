@@ -7,7 +7,7 @@ import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import type { WriterSession } from '../../platform/mysql/writer-pool.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { RedisUnavailable } from '../../platform/redis/redis-scripts.js';
-import { selectAccess, selectActive, selectMemberCount, selectTopicsOf } from './access.store.js';
+import { selectAccess, selectActive, selectMemberCount, selectNames, selectTopicsOf } from './access.store.js';
 import { GroupAccessCache } from './group.redis.js';
 import { decide, type GroupAccess, type GroupAction } from './group.types.js';
 
@@ -74,6 +74,11 @@ export class GroupService {
   /** Topics of the active groups that the user is a member of, from MySQL. */
   topicsOf(tenant: TenantId, uid: UserId): Promise<Topic[]> {
     return this.databases.run(tenant, (db) => selectTopicsOf((sql, values) => db.query(sql, values), uid));
+  }
+
+  /** Names of groups. */
+  namesOf(tenant: TenantId, topics: readonly Topic[]): Promise<Map<Topic, string>> {
+    return this.databases.run(tenant, (db) => selectNames((sql, values) => db.query(sql, values), topics));
   }
 
   /** Active members of a group, 0 when there is none. */

@@ -21,10 +21,13 @@ export const envSchema = z.object({
   MYSQL_CONNECT_TIMEOUT_MS: positive.default(2000),
   MYSQL_STATEMENT_TIMEOUT_MS: positive.default(5000),
 
-  REDIS_URL: z.url({
-    protocol: /^(redis|rediss|redis-sentinel|redis-cluster)$/,
-    error: 'must look like redis://user:password@host:6379/0, redis-sentinel://… or redis-cluster://…',
-  }),
+  // Sentinel and Cluster name several hosts, which no URL parser takes.
+  REDIS_URL: z
+    .string()
+    .regex(
+      /^(rediss?:\/\/[^/\s]+|redis-(sentinel|cluster):\/\/[^/\s]+)(\/\S*)?$/,
+      'must look like redis://user:password@host:6379/0, redis-sentinel://… or redis-cluster://…',
+    ),
   REDIS_KEY_PREFIX: z
     .string()
     .regex(/^[a-z0-9_-]{1,20}$/, 'lower-case letters, digits, _ and - only')
