@@ -39,7 +39,8 @@ let world: PipelineWorld;
 let machines: Machine[];
 
 beforeAll(async () => {
-  world = await PipelineWorld.open();
+  // Every topic has a hot set: pages come from Redis as well as from MySQL.
+  world = await PipelineWorld.open({ HOT_MIN_MEMBERS: '2' });
   machines = await Promise.all([world.machine(), world.machine(), world.machine()]);
 });
 afterAll(() => world.close());

@@ -1,4 +1,4 @@
-import type { WriterSession } from '../../src/platform/mysql/writer-pool.js';
+import { CommitUnknown, type WriterSession } from '../../src/platform/mysql/writer-pool.js';
 import { RedisUnavailable } from '../../src/platform/redis/redis-scripts.js';
 import type { PipelineNode } from './pipeline.js';
 import type { Hooks, Statement } from './pipeline-hooks.js';
@@ -10,11 +10,10 @@ import type { Hooks, Statement } from './pipeline-hooks.js';
  */
 export type Fault = 'none' | 'lost-before' | 'lost-after' | 'open' | 'killed';
 
-const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
+/** The rows of a page. */
+const PAGE_ROWS = /FROM im_group_messages[^(]*ORDER BY seqid/;
 
-class ConnectionCut extends Error {
-  readonly code = 'PROTOCOL_CONNECTION_LOST';
-}
+const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /** A call that waits for its turn. */
 export interface Gate {
@@ -71,24 +70,25 @@ export class Gates {
       }
       case 'lost-before':
         session.destroy();
-        throw new ConnectionCut();
+        throw new CommitUnknown({});
       case 'lost-after':
         await run();
-        throw new ConnectionCut();
+        session.destroy();
+        throw new CommitUnknown({});
       case 'open':
-        this.leaveOpen(session, run);
-        throw new ConnectionCut();
+        await statement.writeOnly();
+        this.leaveOpen(statement);
+        throw new CommitUnknown({});
     }
   }
 
   /** Keeps the connection from its pool and its transaction from its end. */
-  leaveOpen(session: WriterSession, commit: () => Promise<unknown>): void {
+  leaveOpen({ session, commitOnly }: Statement): void {
     const destroy = session.destroy.bind(session);
-    session.destroy = () => undefined;
-    session.release = () => undefined;
+    Object.assign(session, { destroy: () => undefined, release: () => undefined, rollback: async () => undefined });
     this.openTransactions.push({
       end: async (committed) => {
-        if (committed) await commit().catch(() => undefined);
+        if (committed) await commitOnly().catch(() => undefined);
         destroy();
       },
     });
@@ -99,7 +99,10 @@ export class Gates {
 export class GuardedProcess {
   private dead = false;
   private readonly gates = new Set<Gate>();
+  /** What its connections do at this moment. */
   private readonly sessions = new Map<WriterSession, Statement>();
+  /** COMMITs that were not sent yet. */
+  private readonly waits = new Set<Statement>();
 
   constructor(
     readonly node: PipelineNode,
@@ -107,7 +110,7 @@ export class GuardedProcess {
   ) {
     const hooks: Hooks = node.hooks;
     hooks.script = (name, run) => this.hold(name, (fault) => lossy(run, fault));
-    hooks.query = (sql, run) => (sql.startsWith('SELECT id, seqid') ? this.hold('rows', run) : this.alive(run));
+    hooks.query = (sql, run) => (PAGE_ROWS.test(sql) ? this.hold('rows', run) : this.alive(run));
     hooks.statement = (statement) => this.statement(statement);
   }
 
@@ -119,27 +122,39 @@ export class GuardedProcess {
       if (place >= 0) this.all.waiting.splice(place, 1);
     }
     for (const [session, statement] of this.sessions) {
-      if (commitSent && statement.sql === 'COMMIT') this.all.leaveOpen(session, statement.run);
+      const sent = commitSent && statement.kind === 'commit' && this.waits.has(statement);
+      if (sent)
+        void statement.writeOnly().then(
+          () => this.all.leaveOpen(statement),
+          () => session.destroy(),
+        );
       else session.destroy();
     }
   }
 
   private statement(statement: Statement): Promise<unknown> {
-    const { sql, session, run } = statement;
+    const { kind, session, run } = statement;
     if (this.dead) {
       session.destroy();
       return never();
     }
-    if (sql === 'START TRANSACTION') {
-      this.sessions.set(session, statement);
-      return this.hold('begin', run);
+    switch (kind) {
+      case 'begin':
+        this.sessions.set(session, statement);
+        return this.hold('begin', run);
+      case 'statement':
+        return this.alive(run);
+      case 'rollback':
+        this.sessions.delete(session);
+        return run();
+      case 'commit':
+        this.sessions.set(session, statement);
+        this.waits.add(statement);
+        return this.hold('commit', (fault) => {
+          this.waits.delete(statement);
+          return this.all.commit(statement, fault).finally(() => this.sessions.delete(session));
+        });
     }
-    if (sql === 'ROLLBACK') return run().finally(() => this.sessions.delete(session));
-    if (sql !== 'COMMIT') return this.alive(run);
-    this.sessions.set(session, statement);
-    return this.hold('commit', (fault) =>
-      this.all.commit(statement, fault).finally(() => this.sessions.delete(session)),
-    );
   }
 
   private hold<T>(what: string, call: (fault: Fault) => Promise<T>): Promise<T> {

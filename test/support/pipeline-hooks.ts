@@ -8,13 +8,19 @@ import type { Metrics } from '../../src/platform/observe/metrics.js';
 import type { RedisClients } from '../../src/platform/redis/redis-clients.js';
 import { RedisScripts, type RedisScript } from '../../src/platform/redis/redis-scripts.js';
 
-/** A statement of a writer session on its way to the server. */
+/** One round trip of a writer session on its way to the server. */
 export interface Statement {
+  /** `commit` is a COMMIT, alone or with the last write before it. */
+  readonly kind: 'begin' | 'statement' | 'commit' | 'rollback';
   readonly sql: string;
   readonly session: WriterSession;
   /** The server's id of the connection, for KILL. */
   readonly connectionId: number;
   run(): Promise<unknown>;
+  /** Of a `commit`: only the write before it, so that the transaction stays open. */
+  writeOnly(): Promise<unknown>;
+  /** Of a `commit`: COMMIT alone, after `writeOnly`. */
+  commitOnly(): Promise<unknown>;
 }
 
 /** What a test puts around a node's calls: each gets the real call and decides when, and if, it is made. */
@@ -67,14 +73,28 @@ function hookedDb(db: TenantDb, hooks: Hooks): TenantDb {
 
 function hookedSession(session: WriterSession, hooks: Hooks): WriterSession {
   const { connection } = session as unknown as { connection: { threadId: number } };
+  const original = {
+    begin: session.begin.bind(session),
+    rows: session.rows.bind(session),
+    write: session.write.bind(session),
+    writeAndCommit: session.writeAndCommit.bind(session),
+    commit: session.commit.bind(session),
+    rollback: session.rollback.bind(session),
+  };
   const around =
-    (call: (sql: string, values?: readonly unknown[]) => Promise<unknown>) =>
-    (sql: string, values?: readonly unknown[]) => {
-      const run = (): Promise<unknown> => call.call(session, sql, values);
-      return hooks.statement ? hooks.statement({ sql, session, connectionId: connection.threadId, run }) : run();
+    (kind: Statement['kind'], call: (sql: string, values?: readonly unknown[]) => Promise<unknown>) =>
+    (sql = '', values: readonly unknown[] = []): Promise<unknown> => {
+      const run = (): Promise<unknown> => call(sql, values);
+      const writeOnly = async (): Promise<unknown> => (sql === '' ? undefined : original.write(sql, values));
+      const statement = { kind, sql, session, connectionId: connection.threadId, run, writeOnly };
+      return hooks.statement ? hooks.statement({ ...statement, commitOnly: () => original.commit() }) : run();
     };
   return Object.assign(session, {
-    rows: around(session.rows.bind(session)),
-    write: around(session.write.bind(session)),
+    begin: around('begin', original.begin),
+    rows: around('statement', original.rows),
+    write: around('statement', original.write),
+    writeAndCommit: around('commit', original.writeAndCommit),
+    commit: around('commit', () => original.commit()),
+    rollback: around('rollback', () => original.rollback()),
   });
 }

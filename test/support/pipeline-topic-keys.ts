@@ -20,25 +20,25 @@ export class TopicKeys {
 
   async disturb(kind: Disturbance, choice: number, clients: number): Promise<void> {
     const { client } = this.world;
-    const { lastSeq, inflight, deadlines, access } = this.world.keys(this.topic);
+    const { lastSeq, inflight, deadlines, access, hot, hotMeta } = this.world.keys(this.topic);
     const claims = this.claims(clients);
     switch (kind) {
       case 'expire': {
-        const seqs = await client.zrange(deadlines, 0, -1);
+        const seqs = await client.zrange(deadlines, '0', '-1');
         if (seqs.length > 0) await client.zadd(deadlines, 'XX', '1', seqs[choice % seqs.length]);
         return;
       }
       case 'snapshot':
-        this.snapshots.push(await this.dump([lastSeq, inflight, deadlines, ...claims]));
+        this.snapshots.push(await this.dump([lastSeq, inflight, deadlines, hot, hotMeta, ...claims]));
         return;
       case 'roll-back':
         if (this.snapshots.length > 0) await this.restore(this.snapshots[choice % this.snapshots.length]);
         return;
       case 'flush':
-        await client.del(lastSeq, inflight, deadlines, access, ...claims);
+        await client.del(lastSeq, inflight, deadlines, access, hot, hotMeta, ...claims);
         return;
       case 'lose-key':
-        await client.del([lastSeq, inflight, deadlines, access, ...claims][choice % (4 + claims.length)]);
+        await client.del([lastSeq, inflight, deadlines, access, hot, hotMeta, ...claims][choice % (6 + claims.length)]);
         return;
     }
   }
@@ -54,13 +54,15 @@ export class TopicKeys {
 
   /** As after a fail-over to a replica that was behind: all of the keys at once, counted on another server. */
   private async restore(snapshot: Snapshot): Promise<void> {
-    const { lastSeq } = this.world.keys(this.topic);
+    const { lastSeq, hotMeta } = this.world.keys(this.topic);
     const all = this.world.client.multi();
     for (const [key, dump] of snapshot) {
       all.del(key);
       if (dump) all.restore(key, 0, dump);
     }
-    if (snapshot.some(([key, dump]) => key === lastSeq && dump)) all.hset(lastSeq, 'run_id', OTHER_RUN_ID);
+    for (const [key, dump] of snapshot) {
+      if (dump && (key === lastSeq || key === hotMeta)) all.hset(key, 'run_id', OTHER_RUN_ID);
+    }
     await all.exec();
   }
 }

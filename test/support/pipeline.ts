@@ -62,7 +62,9 @@ export class PipelineNode {
   ) {
     const { hooks, frames } = this;
     const container = new Container();
-    const emit = (_room: string, _event: string, frame: MessagesFrame): number => frames.push(frame);
+    const emit = (_room: string, event: string, frame: MessagesFrame): void => {
+      if (event === 'messages') frames.push(frame);
+    };
     container.set(ENV, env);
     // Without the process's own figures, whose observers would pile up in a test that makes hundreds of nodes.
     container.set(Metrics, Object.assign(Object.create(Metrics.prototype), { registry: new Registry() }));
@@ -225,13 +227,15 @@ export class PipelineWorld {
     return Number(row.epoch);
   }
 
-  keys(topic: Topic): { lastSeq: string; inflight: string; deadlines: string; access: string } {
+  keys(topic: Topic): Record<'lastSeq' | 'inflight' | 'deadlines' | 'access' | 'hot' | 'hotMeta', string> {
     const params = { t: TENANT, topic };
     return {
       lastSeq: this.keyNames.of('topicLastSeq', params),
       inflight: this.keyNames.of('topicInflight', params),
       deadlines: this.keyNames.of('topicInflightDeadline', params),
       access: this.keyNames.of('groupAccess', params),
+      hot: this.keyNames.of('topicHot', params),
+      hotMeta: this.keyNames.of('topicHotMeta', params),
     };
   }
 
@@ -242,7 +246,7 @@ export class PipelineWorld {
   /** Lets the deadline of everything in flight pass. */
   async expire(topic: Topic): Promise<void> {
     const { deadlines } = this.keys(topic);
-    for (const seq of await this.client.zrange(deadlines, 0, -1)) await this.client.zadd(deadlines, 'XX', '1', seq);
+    for (const seq of await this.client.zrange(deadlines, '0', '-1')) await this.client.zadd(deadlines, 'XX', '1', seq);
   }
 
   async close(): Promise<void> {
