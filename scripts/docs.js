@@ -1,6 +1,7 @@
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');
+const vm = require('node:vm');
 
 const root = path.join(__dirname, '..');
 
@@ -32,10 +33,19 @@ function redisKeysPage(families) {
   );
 }
 
-/** Writes the generated pages; needs a build. */
+/** The table of all keys. It imports nothing, so its types are stripped and it runs as it is; no build is needed. */
+function readKeyFamilies() {
+  const ts = require('typescript');
+  const source = fs.readFileSync(path.join(root, 'src', 'platform', 'redis', 'key-families.ts'), 'utf8');
+  const { outputText } = ts.transpileModule(source, { compilerOptions: { module: ts.ModuleKind.CommonJS } });
+  const exports = {};
+  vm.runInNewContext(outputText, { exports });
+  return exports.KEY_FAMILIES;
+}
+
+/** Writes the generated pages. */
 function main() {
-  const { KEY_FAMILIES } = require(path.join(root, 'dist', 'platform', 'redis', 'key-families.js'));
-  fs.writeFileSync(path.join(root, 'docs', 'redis-keys.md'), redisKeysPage(KEY_FAMILIES));
+  fs.writeFileSync(path.join(root, 'docs', 'redis-keys.md'), redisKeysPage(readKeyFamilies()));
 }
 
 if (require.main === module) main();

@@ -1,0 +1,63 @@
+import { filesBelow, moduleOf } from './sources.js';
+
+/** Tables that have no entity: nobody reads them through TypeORM. */
+const WITHOUT_ENTITY: Record<string, string> = {
+  im_group_messages: 'group-message',
+  im_message_changes: 'group-message',
+  im_message_change_heads: 'group-message',
+  im_message_hides: 'group-message',
+  im_topic_cursors: 'conversation',
+  im_audit_logs: 'audit',
+};
+
+const sources = filesBelow('src', '.ts').filter(({ path }) => !path.startsWith('src/migrations/'));
+const entities = sources
+  .filter(({ path }) => path.endsWith('.entity.ts'))
+  .flatMap(({ path, text }) =>
+    [...text.matchAll(/@Entity\((?:\{ name: )?'(im_\w+|hg_\w+)'[\s\S]*?export class (\w+)/g)].map(
+      ([, table, name]) => ({
+        table,
+        name,
+        owner: moduleOf(path),
+      }),
+    ),
+  );
+const owners: Record<string, string> = {
+  ...WITHOUT_ENTITY,
+  ...Object.fromEntries(entities.map(({ table, owner }) => [table, owner])),
+};
+
+const WRITE =
+  /\b(?:INSERT(?:\s+IGNORE)?\s+INTO|REPLACE\s+INTO|UPDATE|DELETE\s+FROM|TRUNCATE(?:\s+TABLE)?)\s+`?((?:im|hg)_\w+)/gi;
+
+describe('tables', () => {
+  it('each one that a migration makes has an owner', () => {
+    const made = filesBelow('src/migrations', '.ts').flatMap(({ text }) =>
+      [...text.matchAll(/CREATE TABLE(?: IF NOT EXISTS)? `?(\w+)/g)].map(([, table]) => table),
+    );
+    expect(made.length).toBeGreaterThan(5);
+    expect(made.filter((table) => owners[table] === undefined)).toEqual([]);
+  });
+
+  it('are written by SQL of their owners alone', () => {
+    const writes = sources.flatMap(({ path, text }) =>
+      [...text.matchAll(WRITE)].map(([, table]) => ({ path, table, by: moduleOf(path) })),
+    );
+    // The rule must see something, or it proves nothing.
+    expect(writes.some(({ table }) => table === 'im_group_messages')).toBe(true);
+    expect(writes.filter(({ table, by }) => owners[table] !== by)).toEqual([]);
+  });
+
+  it('their entities are used by their owners alone', () => {
+    const strangers = sources
+      .filter(({ path }) => path !== 'src/schema.ts')
+      .flatMap(({ path, text }) =>
+        entities
+          .filter(({ name, owner }) => owner !== moduleOf(path) && new RegExp(`\\b${name}\\b`).test(text))
+          // A type alone reads nothing and writes nothing.
+          .filter(({ name }) => !new RegExp(`import type \\{[^}]*\\b${name}\\b`).test(text))
+          .map(({ name }) => `${path} uses ${name}`),
+      );
+    expect(strangers).toEqual([]);
+  });
+});
