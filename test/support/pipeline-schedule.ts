@@ -4,7 +4,7 @@ import { toAppError } from '../../src/platform/errors/to-app-error.js';
 import { Gates, type Fault, type Gate, type GuardedProcess } from './pipeline-gates.js';
 import { CursorReader } from './pipeline-reader.js';
 import { actor, draft, type Machine, type PipelineWorld } from './pipeline.js';
-import { TopicKeys } from './pipeline-topic-keys.js';
+import { TopicKeys, type Disturbance } from './pipeline-topic-keys.js';
 import { until } from './until.js';
 
 export type ActionKind =
@@ -22,6 +22,9 @@ export type ActionKind =
   | 'flush'
   | 'lose-key'
   | 'end-open';
+
+/** What happens to Redis after the last send. */
+export type LastAccident = Exclude<Disturbance, 'expire' | 'snapshot'> | null;
 
 /** One step of a schedule; `a` and `b` choose among what there is at that moment. */
 export interface Action {
@@ -76,9 +79,11 @@ export class PipelineSchedule {
   }
 
   /** @returns the broken promises; none when all is well */
-  async run(actions: readonly Action[]): Promise<readonly string[]> {
+  async run(actions: readonly Action[], last: LastAccident): Promise<readonly string[]> {
     for (const action of actions) await this.act(action);
     await this.endFaults();
+    // Nobody sends any more: what goes wrong now must be noticed by readers alone.
+    if (last) await this.keys.disturb(last, 1, this.clients);
     await this.expectReadersToArrive('a quiet topic');
     await this.expectSendingToResume();
     await this.world.expire(this.topic);
