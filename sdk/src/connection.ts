@@ -128,10 +128,12 @@ export const createConnection = (runtime: Runtime, options: ConnectionOptions, h
     const mine = attempt;
     if (missed >= MISSED_HEARTBEATS) return failed(new TridentError('TIMEOUT', 'the server does not answer', true));
     if (heartbeatMs <= 0) return;
-    lifeTimer = runtime.after(heartbeatMs, async () => {
+    lifeTimer = runtime.after(heartbeatMs, () => {
       // an error answer is an answer
-      const alive = await request('session:heartbeat', {}).catch((error: TridentError) => error.code !== 'TIMEOUT');
-      if (mine === attempt && state === 'online') beat(alive ? 0 : missed + 1);
+      const alive = request('session:heartbeat', {}).catch((error: TridentError) => error.code !== 'TIMEOUT');
+      void alive.then((answered) => {
+        if (mine === attempt && state === 'online') beat(answered ? 0 : missed + 1);
+      });
     });
   };
 
