@@ -48,7 +48,7 @@ it.each(['', '{', '[]', 'null', '{"registration":"maybe"}'])(
 
 it('has safe settings for a record that never parsed', () => {
   const { snapshot } = buildSnapshot([row({ settings: '{' })], EMPTY_SNAPSHOT, control);
-  expect(snapshot.byCode.get('acme')?.settings).toEqual({ registration: 'closed' });
+  expect(snapshot.byCode.get('acme')?.settings).toMatchObject({ registration: 'closed', recallWindowSeconds: 120 });
 });
 
 it('takes any status but active for disabled', () => {
