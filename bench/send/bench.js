@@ -84,7 +84,7 @@ async function compare(bench, { product, reference, servers }, scenario, plan) {
   const next = messageFor(scenario);
   const sides = { reference, product };
   const rounds = { reference: [], product: [] };
-  const pids = [servers.mysql.pid, servers.redis.pid];
+  const pids = { mysql: servers.mysql.pid, redis: servers.redis.pid };
   // Round 0 warms up: caches, compiled code, the counter's first rebase.
   for (let round = 0; round <= plan.rounds; round += 1) {
     const order = round % 2 === 0 ? ['reference', 'product'] : ['product', 'reference'];
@@ -145,14 +145,15 @@ async function flush(redis) {
 }
 
 function print({ server, scenarios: results, cost }) {
-  const head = ['', 'messages/s', 'p50 ms', 'p99 ms', 'process CPU µs', 'server CPU µs', 'ratio', 'goal'];
+  const head = ['', 'messages/s', 'p50 ms', 'p99 ms', 'node CPU µs', 'MySQL CPU', 'Redis CPU', 'ratio', 'goal'];
   const row = (name, figures, ratio, goal) => [
     name,
     fixed(figures.perSecond, 0),
     fixed(figures.p50Ms, 2),
     fixed(figures.p99Ms, 2),
     fixed(figures.cpuUs, 0),
-    fixed(figures.serverCpuUs, 0),
+    fixed(figures.mysqlCpuUs, 0),
+    fixed(figures.redisCpuUs, 0),
     ratio,
     goal,
   ];

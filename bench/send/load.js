@@ -7,13 +7,14 @@ const { cpuOf } = require('../lib/proc');
  * @param {(sender: number) => Promise<void>} send one message; rejects when it failed
  * @param {number} senders
  * @param {number} durationMs after it no send begins; those under way are waited for
- * @param {number[]} serverPids whose CPU time is told as well
- * @returns {Promise<object>} perSecond, p50Ms and p99Ms of a send, CPU of this process and of the servers in µs a message
+ * @param {{ mysql: number, redis: number }} pids of the servers
+ * @returns {Promise<object>} perSecond, p50Ms and p99Ms of a send, CPU time of this process and of the servers, µs a message
  */
-async function drive(send, senders, durationMs, serverPids = []) {
+async function drive(send, senders, durationMs, pids) {
   const times = [];
   const cpuBefore = process.cpuUsage();
-  const serverCpuBefore = cpuOf(serverPids);
+  const mysqlCpuBefore = cpuOf([pids.mysql]);
+  const redisCpuBefore = cpuOf([pids.redis]);
   const beganAtMs = performance.now();
   const endAtMs = beganAtMs + durationMs;
   const loop = async (sender) => {
@@ -27,7 +28,7 @@ async function drive(send, senders, durationMs, serverPids = []) {
   await Promise.all(Array.from({ length: senders }, (_, sender) => loop(sender)));
   const seconds = (performance.now() - beganAtMs) / 1000;
   const cpu = process.cpuUsage(cpuBefore);
-  const serverCpu = cpuOf(serverPids) - serverCpuBefore;
+  const microseconds = (secondsNow, secondsBefore) => ((secondsNow - secondsBefore) * 1e6) / times.length;
   times.sort((a, b) => a - b);
   return {
     messages: times.length,
@@ -35,7 +36,8 @@ async function drive(send, senders, durationMs, serverPids = []) {
     p50Ms: percentile(times, 0.5),
     p99Ms: percentile(times, 0.99),
     cpuUs: (cpu.user + cpu.system) / times.length,
-    serverCpuUs: (serverCpu * 1e6) / times.length,
+    mysqlCpuUs: microseconds(cpuOf([pids.mysql]), mysqlCpuBefore),
+    redisCpuUs: microseconds(cpuOf([pids.redis]), redisCpuBefore),
   };
 }
 

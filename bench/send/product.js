@@ -1,4 +1,5 @@
 'use strict';
+const fs = require('node:fs');
 const path = require('node:path');
 const { choosePort } = require('../../scripts/lib/ports');
 const { createTenant, insertGroup, insertUsers, nodeEnvironment, Sql } = require('../lib/world');
@@ -45,7 +46,9 @@ class Product {
   scriptNames() {
     const { loadScript } = this.bench.product('platform/redis/redis-scripts');
     const folder = path.join(this.bench.root, 'dist', 'modules', 'group-message');
-    return new Map(['admit', 'settle', 'head', 'inspect', 'raise'].map((verb) => [loadScript(folder, verb).sha, verb]));
+    const files = fs.readdirSync(path.join(folder, 'lua'));
+    const verbs = files.filter((file) => file.endsWith('.lua')).map((file) => file.slice(0, -'.lua'.length));
+    return new Map(verbs.map((verb) => [loadScript(folder, verb).sha, verb]));
   }
 
   async close() {
