@@ -18,6 +18,7 @@ import { GroupMessages1764000000200 } from './migrations/tenant/0020-group-messa
 import { MessageChanges1764000000210 } from './migrations/tenant/0021-message-changes.js';
 import { MessageHides1764000000220 } from './migrations/tenant/0022-message-hides.js';
 import { AuditLogs1764000000230 } from './migrations/tenant/0023-audit-logs.js';
+import { TopicCursors1764000000240 } from './migrations/tenant/0024-topic-cursors.js';
 import type { Schemas } from './platform/platform.module.js';
 
 /** All tables of the product: entities stay with their modules, the order of the migrations is decided here. */
@@ -50,6 +51,7 @@ export const schemas: Schemas = {
       MessageChanges1764000000210,
       MessageHides1764000000220,
       AuditLogs1764000000230,
+      TopicCursors1764000000240,
     ],
   },
 };

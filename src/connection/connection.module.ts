@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../modules/auth/auth.module.js';
+import { ConversationModule } from '../modules/conversation/conversation.module.js';
 import { GroupModule } from '../modules/group/group.module.js';
 import { MessagingModule } from '../modules/messaging/messaging.module.js';
 import { PresenceModule } from '../modules/presence/presence.module.js';
@@ -14,7 +15,7 @@ import { ShutdownService } from './shutdown.service.js';
 import { TopicGateway } from './topic.gateway.js';
 
 @Module({
-  imports: [AuthModule, GroupModule, MessagingModule, PresenceModule],
+  imports: [AuthModule, ConversationModule, GroupModule, MessagingModule, PresenceModule],
   providers: [
     Closing,
     ConnectionService,

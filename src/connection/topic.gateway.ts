@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ArrayMaxSize, ArrayMinSize, IsArray } from 'class-validator';
+import { ConversationService } from '../modules/conversation/conversation.service.js';
 import { MessagingService } from '../modules/messaging/messaging.service.js';
 import { toAppError } from '../platform/errors/to-app-error.js';
 import type { ErrorBody } from '../platform/errors/app-error.js';
@@ -34,6 +35,7 @@ interface TopicAnswer {
 export class TopicGateway {
   constructor(
     private readonly messaging: MessagingService,
+    private readonly conversations: ConversationService,
     private readonly membership: MembershipService,
     private readonly sockets: SocketServer,
   ) {}
@@ -41,7 +43,9 @@ export class TopicGateway {
   /** Each topic has its own answer: one that is refused does not fail the others. */
   @SocketEvent('topic:subscribe', TopicsDto)
   async subscribe(client: ClientSocket, { topics }: TopicsDto): Promise<{ topics: TopicAnswer[] }> {
-    return { topics: await Promise.all([...new Set(topics)].map((topic) => this.subscribeTo(client, topic))) };
+    const wanted = [...new Set(topics)];
+    const read = await this.conversations.readSeqs(client.data.actor, wanted);
+    return { topics: await Promise.all(wanted.map((topic) => this.subscribeTo(client, topic, read.get(topic) ?? 0))) };
   }
 
   @SocketEvent('topic:unsubscribe', TopicsDto)
@@ -49,13 +53,13 @@ export class TopicGateway {
     for (const topic of topics) await client.leave(topicRoom(client.data.actor.tenant, topic));
   }
 
-  private async subscribeTo(client: ClientSocket, topic: Topic): Promise<TopicAnswer> {
+  private async subscribeTo(client: ClientSocket, topic: Topic, readSeq: number): Promise<TopicAnswer> {
     const { actor } = client.data;
     try {
       const role = await this.membership.join(client, topic, () => this.messaging.roleOf(actor, topic));
       // The head comes after the subscription took effect: what is stored later is heard.
       await this.sockets.subscribed();
-      return { topic, ...(await this.messaging.head(actor.tenant, topic)), readSeq: 0, role };
+      return { topic, ...(await this.messaging.head(actor.tenant, topic)), readSeq, role };
     } catch (error) {
       return { topic, error: toAppError(error).toBody() };
     }

@@ -14,7 +14,12 @@ interface Row {
  * Compares every acknowledgement with MySQL and with what each member ended up with: none lost, none doubled, none
  * reordered, and no cursor passed a message that came later.
  */
-export async function checkPromise(stage: Stage, code: string, topic: string, members: readonly Member[]): Promise<Row[]> {
+export async function checkPromise(
+  stage: Stage,
+  code: string,
+  topic: string,
+  members: readonly Member[],
+): Promise<Row[]> {
   const rows = await stage.sql<Row>(
     code,
     'SELECT seqid, id, client_msg_id, from_user, status FROM im_group_messages WHERE topic = ? ORDER BY seqid',

@@ -67,7 +67,7 @@ export class TestClient {
   /** Reads forward to the end. */
   async historyFrom(topic: string, afterSeq = 0, limit = 100): Promise<Message[]> {
     const all: Message[] = [];
-    for (let after = afterSeq; ; ) {
+    for (let after = afterSeq; ;) {
       const page = await this.history(topic, { afterSeq: after, limit });
       if (!page.ok) throw new Error(JSON.stringify(page.error));
       all.push(...page.messages);

@@ -19,7 +19,11 @@ export function givenServers(): ServerUrls {
 export const freshName = (): string => `t${randomBytes(5).toString('hex')}`;
 
 /** The environment of a node, as a process would get it. */
-export function nodeEnvironment(name: string, servers: ServerUrls, settings: Record<string, string> = {}): Record<string, string> {
+export function nodeEnvironment(
+  name: string,
+  servers: ServerUrls,
+  settings: Record<string, string> = {},
+): Record<string, string> {
   const mysql = new URL(servers.mysql);
   mysql.pathname = `/${name}_control`;
   return {

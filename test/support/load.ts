@@ -98,7 +98,7 @@ export class Member {
 
   private async pullOnce(): Promise<void> {
     try {
-      for (let after = this.cursor; !this.stopped; ) {
+      for (let after = this.cursor; !this.stopped;) {
         const client = await this.connect();
         const page = (await client.socket
           .timeout(CALL_TIMEOUT_MS)

@@ -48,7 +48,8 @@ export class NodeProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child = child;
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (this.output += String(chunk)));
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (chunk: Buffer) => (this.output += String(chunk)));
     await until(
       `node on port ${this.port} is ready; it says: ${this.output}`,
       async () => {

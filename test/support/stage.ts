@@ -69,7 +69,9 @@ export class Stage {
   async addUsers(code: string, accounts: readonly string[]): Promise<void> {
     const now = new Date();
     const rows = accounts.map((account) => [account, account, PASSWORD_HASH, now, now]);
-    await this.sql(code, 'INSERT INTO im_users (account, nickname, password_hash, created_at, updated_at) VALUES ?', [rows]);
+    await this.sql(code, 'INSERT INTO im_users (account, nickname, password_hash, created_at, updated_at) VALUES ?', [
+      rows,
+    ]);
   }
 
   sql<T>(code: string, statement: string, values: unknown[] = []): Promise<T[]> {
@@ -117,7 +119,9 @@ export class Stage {
   }
 
   async login(node: TestNode, code: string, account: string): Promise<TestUser> {
-    const { body: ticket } = await this.call<{ loginToken: string }>(node, 'POST', '/v1/auth/enterprise', { body: { code } });
+    const { body: ticket } = await this.call<{ loginToken: string }>(node, 'POST', '/v1/auth/enterprise', {
+      body: { code },
+    });
     const { status, body } = await this.call<Omit<TestUser, 'account'>>(node, 'POST', '/v1/auth/login', {
       body: { loginToken: ticket.loginToken, account, password: PASSWORD },
     });

@@ -1,15 +1,34 @@
-import { Controller, Get, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Put, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { CurrentActor } from '../../platform/http/actor.js';
-import type { Actor } from '../../platform/ids/ids.js';
+import { TopicPipe } from '../../platform/http/topic.pipe.js';
+import type { Actor, Topic } from '../../platform/ids/ids.js';
 import { ConversationService, type ConversationPage } from './conversation.service.js';
+import { CursorService } from './cursor.service.js';
+import type { Cursor } from './cursor.store.js';
+import { CursorAnswerDto, CursorBodyDto } from './dto/cursor.dto.js';
 import { ConversationsDto, TopicsQueryDto } from './dto/topics.dto.js';
 
 @ApiTags('conversations')
 @ApiBearerAuth()
 @Controller('v1/im/topics')
 export class ConversationController {
-  constructor(private readonly conversations: ConversationService) {}
+  constructor(
+    private readonly conversations: ConversationService,
+    private readonly cursors: CursorService,
+  ) {}
+
+  @Put(':topic/cursor')
+  @ApiOperation({ summary: 'Raise the read or received cursor' })
+  @ApiParam({ name: 'topic', example: 'grp_1' })
+  @ApiOkResponse({ type: CursorAnswerDto })
+  cursor(
+    @CurrentActor() actor: Actor,
+    @Param('topic', TopicPipe) topic: Topic,
+    @Body() body: CursorBodyDto,
+  ): Promise<Cursor> {
+    return this.cursors.raise(actor, topic, body);
+  }
 
   @Get()
   @ApiOperation({ summary: "The user's conversations with their newest message" })

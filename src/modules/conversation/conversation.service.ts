@@ -4,11 +4,14 @@ import { groupIdOf } from '../../platform/ids/topic.js';
 import { GroupService } from '../group/group.service.js';
 import type { Message } from '../group-message/group-message.types.js';
 import { MessagingService } from '../messaging/messaging.service.js';
+import { CursorStore } from './cursor.store.js';
 
 export interface Conversation {
   readonly topic: Topic;
   readonly name: string;
   readonly lastSeq: number;
+  readonly readSeq: number;
+  readonly unread: number;
   readonly lastMessage: Message | null;
 }
 
@@ -23,6 +26,7 @@ export class ConversationService {
   constructor(
     private readonly groups: GroupService,
     private readonly messaging: MessagingService,
+    private readonly cursors: CursorStore,
   ) {}
 
   /** By group id; a topic that he left between two pages is missing, none comes twice. */
@@ -33,13 +37,29 @@ export class ConversationService {
       .filter((topic) => compareIds(groupIdOf(topic), after) > 0)
       .sort((a, b) => compareIds(groupIdOf(a), groupIdOf(b)));
     const topics = rest.slice(0, limit);
-    const names = await this.groups.namesOf(actor.tenant, topics);
-    const items = await Promise.all(topics.map((topic) => this.describe(actor, topic, names.get(topic) ?? '')));
+    const [names, read, unread] = await Promise.all([
+      this.groups.namesOf(actor.tenant, topics),
+      this.cursors.readSeqs(actor.tenant, actor.uid, topics),
+      this.cursors.unread(actor.tenant, actor.uid, topics),
+    ]);
+    const items = await Promise.all(
+      topics.map(async (topic) => {
+        const page = await this.messaging.history(actor, topic, { limit: 1 });
+        return {
+          topic,
+          name: names.get(topic) ?? '',
+          lastSeq: page.lastSeq,
+          readSeq: read.get(topic) ?? 0,
+          unread: unread.get(topic) ?? 0,
+          lastMessage: page.messages[0] ?? null,
+        };
+      }),
+    );
     return { items, nextCursor: rest.length > limit ? topics[topics.length - 1] : null };
   }
 
-  private async describe(actor: Actor, topic: Topic, name: string): Promise<Conversation> {
-    const page = await this.messaging.history(actor, topic, { limit: 1 });
-    return { topic, name, lastSeq: page.lastSeq, lastMessage: page.messages[0] ?? null };
+  /** How far the user has read each topic. */
+  readSeqs(actor: Actor, topics: readonly Topic[]): Promise<Map<Topic, number>> {
+    return this.cursors.readSeqs(actor.tenant, actor.uid, topics);
   }
 }

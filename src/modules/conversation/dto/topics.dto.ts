@@ -31,6 +31,10 @@ export class ConversationDto {
   name: string;
   @ApiProperty({ description: 'A hint: numbers in flight included.' })
   lastSeq: number;
+  @ApiProperty()
+  readSeq: number;
+  @ApiProperty({ description: 'Own, recalled, removed and hidden messages do not count.' })
+  unread: number;
   @ApiProperty({ type: MessageDto, nullable: true })
   lastMessage: MessageDto | null;
 }

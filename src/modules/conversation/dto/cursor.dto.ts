@@ -1,0 +1,37 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ValidateIf } from 'class-validator';
+import { IsSeq, IsTopicName } from '../../../platform/http/rules.js';
+import type { Seq, Topic } from '../../../platform/ids/ids.js';
+
+const given = (_: object, value: unknown): boolean => value !== undefined;
+
+/** Payload of `topic:read` and `topic:received`. */
+export class CursorDto {
+  @ApiProperty({ example: 'grp_1' })
+  @IsTopicName()
+  topic: Topic;
+
+  @ApiProperty()
+  @IsSeq()
+  seq: Seq;
+}
+
+/** Body of `PUT /v1/im/topics/{topic}/cursor`. */
+export class CursorBodyDto {
+  @ApiPropertyOptional()
+  @ValidateIf(given)
+  @IsSeq()
+  readSeq?: Seq;
+
+  @ApiPropertyOptional()
+  @ValidateIf(given)
+  @IsSeq()
+  receivedSeq?: Seq;
+}
+
+export class CursorAnswerDto {
+  @ApiProperty()
+  readSeq: number;
+  @ApiProperty()
+  receivedSeq: number;
+}
