@@ -1,13 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
+import { Redis } from 'ioredis';
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- plain CommonJS of the launcher
 const { startMysql } = require('../../scripts/lib/mysql-server.js') as { startMysql: StartServer };
 // eslint-disable-next-line @typescript-eslint/no-require-imports
 const { startRedis } = require('../../scripts/lib/redis-server.js') as { startRedis: StartServer };
+import { asTenantId } from '../../src/platform/ids/ids.js';
+import { RedisKeys } from '../../src/platform/redis/keys.js';
 import { Member } from './load.js';
 import type { NodeProcess } from './nodes.js';
 import { Stage, type TestUser } from './stage.js';
+import { until } from './until.js';
+import { Wire } from './wire.js';
 
 interface Server {
   readonly url: string;
@@ -62,45 +67,69 @@ export class PrivateServer {
   }
 }
 
+/** The long variants of the faults; `npm test` shortens them. */
+export const FULL_LENGTH = process.env.FAULTS_FULL === '1';
+
+const ACCOUNTS = ['alice', 'bob', 'carol', 'dave'];
+
+type TopicKey = 'topicLastSeq' | 'topicInflight' | 'topicInflightDeadline' | 'topicHot' | 'topicHotMeta';
+
 /** Two nodes, their own Redis and MySQL, one group whose members send and follow it all the time. */
 export class FaultStage {
   readonly members: Member[] = [];
   nodes: NodeProcess[] = [];
   topic = '';
   users: TestUser[] = [];
+  /** To look at what Redis holds and to harm it; comes back by itself after a restart. */
+  readonly redisClient: Redis;
+  private tenant = '';
   private sending = false;
   private senders: Promise<void>[] = [];
   private counter = 0;
+  private readonly earlier: Member[] = [];
 
   private constructor(
     readonly folder: string,
     readonly mysql: PrivateServer,
     readonly redis: PrivateServer,
+    /** Between the first node and Redis. */
+    readonly wire: Wire,
     readonly stage: Stage,
-  ) {}
+  ) {
+    this.redisClient = new Redis(redis.url, { maxRetriesPerRequest: null });
+    this.redisClient.on('error', () => undefined);
+  }
 
   static async open(settings: Record<string, string> = {}): Promise<FaultStage> {
     const folder = mkdtempSync(join(tmpdir(), 'tf-'));
     const [mysql, redis] = await Promise.all([PrivateServer.mysql(folder), PrivateServer.redis(folder)]);
+    const wire = await Wire.open(redis.server.port);
     const stage = await Stage.open(settings, { mysql: mysql.url, redis: redis.url });
-    const faults = new FaultStage(folder, mysql, redis, stage);
-    await stage.tenant('demo', ['alice', 'bob', 'carol', 'dave']);
-    faults.nodes = await Promise.all([stage.process(), stage.process()]);
-    faults.users = await Promise.all(
-      ['alice', 'bob', 'carol', 'dave'].map((account) => stage.login(faults.nodes[0], 'demo', account)),
-    );
+    const faults = new FaultStage(folder, mysql, redis, wire, stage);
+    faults.tenant = await stage.tenant('demo', ACCOUNTS);
+    faults.nodes = await Promise.all([
+      stage.process({ REDIS_URL: `redis://127.0.0.1:${wire.port}/0` }),
+      stage.process(),
+    ]);
+    faults.users = await Promise.all(ACCOUNTS.map((account) => stage.login(faults.nodes[0], 'demo', account)));
     return faults;
   }
 
   /** A new group and members that follow it, alternately on the two nodes. */
   async gather(count = 4): Promise<void> {
-    for (const member of this.members.splice(0)) member.stop();
+    this.earlier.push(...this.members.splice(0));
+    for (const member of this.earlier) member.stop();
     this.topic = await this.stage.group(this.nodes[0], this.users[0], this.users.slice(1));
-    for (let index = 0; index < count; index += 1) {
-      const member = new Member(() => this.nodes, this.users[index % this.users.length], this.topic, index);
-      await member.connect();
-      this.members.push(member);
-    }
+    for (let index = 0; index < count; index += 1) await this.join(index);
+  }
+
+  /** One more device that follows the group and knows nothing yet. */
+  async join(index: number, topic = this.topic): Promise<Member> {
+    const member = new Member(() => this.nodes, this.users[index % this.users.length], topic, index);
+    await member.connect();
+    if (topic === this.topic) this.members.push(member);
+    else this.earlier.push(member);
+    return member;
   }
 
   /** Every member sends one message after the other until `stopLoad`. */
@@ -108,10 +137,7 @@ export class FaultStage {
     this.sending = true;
     this.senders = this.members.flatMap((member) =>
       Array.from({ length: lanes }, async () => {
-        while (this.sending) {
-          this.counter += 1;
-          await member.send(`load-${this.counter}`, `message ${this.counter}`);
-        }
+        while (this.sending) await member.send(this.nextId(), `message ${this.counter}`);
       }),
     );
   }
@@ -122,14 +148,56 @@ export class FaultStage {
     await Promise.all(this.senders);
   }
 
+  /** A client id that no other message has. */
+  nextId(): string {
+    this.counter += 1;
+    return `load-${this.counter}`;
+  }
+
   get acknowledged(): number {
     return this.members.reduce((sum, member) => sum + member.acknowledged.length, 0);
   }
 
+  /** Waits until the group's load has got further; a generous bound tells a standstill from a slow machine. */
+  async moreAcks(count: number, timeoutMs = 60_000): Promise<void> {
+    const before = this.acknowledged;
+    await until(`${count} more sends are acknowledged`, () => this.acknowledged >= before + count, timeoutMs);
+  }
+
+  /** Waits until every member was acknowledged something more. */
+  async everyoneSends(timeoutMs = 60_000): Promise<void> {
+    const before = this.members.map((member) => member.acknowledged.length);
+    const all = (): boolean => this.members.every((member, index) => member.acknowledged.length > before[index]);
+    await until('every member is acknowledged a send', all, timeoutMs);
+  }
+
+  /** Waits until all members know everything that was given a number up to now, or know that it will not come. */
+  async cursorsReach(seq: number, timeoutMs = 60_000): Promise<void> {
+    const all = (): boolean => this.members.every((member) => member.cursor >= seq);
+    await until(`all cursors reach ${seq}`, all, timeoutMs);
+  }
+
+  /** Name of a Redis key of the group. */
+  key(family: TopicKey, topic = this.topic): string {
+    const keys = new RedisKeys({ REDIS_KEY_PREFIX: this.stage.name });
+    return keys.of(family, { t: asTenantId(this.tenant), topic });
+  }
+
+  /** A figure of one node's `/metrics`, summed over its labels. */
+  async metric(node: NodeProcess, name: string, labels = ''): Promise<number> {
+    const text = await (await fetch(`${node.url}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+    const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+    return lines
+      .filter((line) => line.includes(labels))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+  }
+
   async close(): Promise<void> {
     this.sending = false;
-    for (const member of this.members) member.stop();
+    for (const member of [...this.members, ...this.earlier]) member.stop();
     await this.stage.close();
+    this.redisClient.disconnect();
+    await this.wire.close();
     for (const server of [this.redis, this.mysql]) {
       await server.kill().catch(() => undefined);
     }
