@@ -3,7 +3,7 @@ import { Transform } from 'class-transformer';
 import { IsInt, Max, Min, ValidateIf } from 'class-validator';
 import { IsTopicName } from '../../../platform/http/rules.js';
 import type { Topic } from '../../../platform/ids/ids.js';
-import { MessageDto } from '../../messaging/dto/history.dto.js';
+import { MessageDto } from '../../messaging/messaging.types.js';
 
 const given = (_: object, value: unknown): boolean => value !== undefined;
 

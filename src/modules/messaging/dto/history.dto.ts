@@ -3,6 +3,7 @@ import { Transform } from 'class-transformer';
 import { IsInt, Max, Min, ValidateIf } from 'class-validator';
 import { IsSeq, IsTopicName } from '../../../platform/http/rules.js';
 import type { Seq, Topic } from '../../../platform/ids/ids.js';
+import { MessageDto } from '../messaging.types.js';
 
 const given = (_: object, value: unknown): boolean => value !== undefined;
 
@@ -56,41 +57,6 @@ export class HistoryQueryDto extends OmitType(HistoryDto, ['topic', 'afterSeq', 
   @Min(1)
   @Max(200)
   limit: number = 50;
-}
-
-export class MessageDto {
-  @ApiProperty()
-  id: string;
-  @ApiProperty()
-  topic: string;
-  @ApiProperty()
-  seq: number;
-  @ApiProperty()
-  from: string;
-  @ApiProperty()
-  clientMsgId: string;
-  @ApiProperty({ enum: ['text', 'image', 'file', 'audio', 'video', 'system', 'custom'] })
-  type: string;
-  @ApiProperty({ type: Object, nullable: true })
-  content: object | null;
-  @ApiProperty({ type: Object, nullable: true })
-  head: object | null;
-  @ApiProperty({ type: [String] })
-  mentionedUserIds: string[];
-  @ApiProperty()
-  mentionAll: boolean;
-  @ApiProperty({ type: Number, nullable: true })
-  replySeq: number | null;
-  @ApiProperty({ type: Number, nullable: true })
-  rootSeq: number | null;
-  @ApiProperty({ enum: ['normal', 'recalled', 'deleted', 'blocked'] })
-  status: string;
-  @ApiProperty()
-  version: number;
-  @ApiProperty({ format: 'date-time' })
-  createdAt: string;
-  @ApiProperty({ format: 'date-time' })
-  updatedAt: string;
 }
 
 export class HistoryPageDto {
