@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ENV, type Env } from '../../platform/env/env.js';
 import type { TenantId, Topic, UserId } from '../../platform/ids/ids.js';
+import { Batches } from '../../platform/redis/batches.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
 import { loadScript, RedisScripts, type RedisScript } from '../../platform/redis/redis-scripts.js';
 
@@ -86,10 +87,29 @@ export const ACCESS_MAX_AGE_MS = 300_000;
 export const MAX_HOT_MESSAGES = 2_000;
 export const MAX_HOT_BYTES = 1024 * 1024;
 
+interface AdmitItem {
+  readonly claimant: Claimant;
+  readonly deadlineMs: number;
+  readonly lives: ClaimLives;
+}
+
+interface SettleItem {
+  readonly claimant: Claimant;
+  readonly settlement: Settlement;
+  readonly lives: ClaimLives;
+}
+
+/** Sends in one script; a longer one would keep Redis from others. */
+const MAX_BATCH = 100;
+
+const topicKey = ({ tenant, topic }: Claimant): string => `${tenant} ${topic}`;
+
 /** Keys and scripts of numbering and idempotency. */
 @Injectable()
 export class GroupMessageRedis {
   private readonly hotTtlSeconds: number;
+  private readonly admissions = new Batches<AdmitItem, AdmitReply>(MAX_BATCH, (items) => this.admitAll(items));
+  private readonly settlements = new Batches<SettleItem, number | null>(MAX_BATCH, (items) => this.settleAll(items));
 
   constructor(
     private readonly keys: RedisKeys,
@@ -99,61 +119,48 @@ export class GroupMessageRedis {
     this.hotTtlSeconds = env.HOT_MESSAGE_TTL_SECONDS;
   }
 
-  /** @throws RedisUnavailable */
-  async admit(claimant: Claimant, deadlineMs: number, lives: ClaimLives): Promise<AdmitReply> {
-    const { tenant, topic } = claimant;
-    const keys = [
-      ...this.counterKeys(tenant, topic),
-      this.claimKey(claimant),
-      this.keys.of('groupAccess', { t: tenant, topic }),
-      this.keys.of('topicHotMeta', { t: tenant, topic }),
-    ];
-    const args = [
-      claimant.uid,
-      claimant.owner,
-      claimant.digest,
-      deadlineMs,
-      lives.pendingSeconds,
-      ACCESS_MAX_AGE_MS,
-      claimant.createdAt,
-    ];
-    return decodeAdmit(await this.call(ADMIT, keys, args));
+  /**
+   * Sends of one topic that come while an Admit of it is under way leave together with the next.
+   * @throws RedisUnavailable
+   */
+  admit(claimant: Claimant, deadlineMs: number, lives: ClaimLives): Promise<AdmitReply> {
+    return this.admissions.push(topicKey(claimant), { claimant, deadlineMs, lives });
   }
 
-  /** @returns the topic's stableSeq afterwards, null when its counter has moved to another epoch. @throws RedisUnavailable */
-  async settle(claimant: Claimant, settlement: Settlement, lives: ClaimLives): Promise<number | null> {
-    const { claim } = settlement;
-    const value = claim && {
-      status: claim.status,
-      owner: claimant.owner,
-      seq: claim.status === 'done' ? String(claim.seq) : '',
-      epoch: String(settlement.epoch),
-      messageId: claim.status === 'done' ? claim.messageId : '',
-      digest: claimant.digest,
-      createdAt: claim.status === 'done' ? claim.createdAt : claimant.createdAt,
-    };
-    const [status, stable] = await this.call(
-      SETTLE,
-      [
-        ...this.counterKeys(claimant.tenant, claimant.topic),
-        this.claimKey(claimant),
-        ...this.hotKeys(claimant.tenant, claimant.topic),
-      ],
-      [
-        settlement.epoch,
-        settlement.release ?? '',
-        claim?.status ?? '',
-        claimant.owner,
-        claim?.status === 'done' ? lives.doneSeconds : lives.failedSeconds,
-        value ? JSON.stringify(value) : '',
-        settlement.hot?.member ?? '',
-        settlement.hot?.generation ?? '',
-        this.hotTtlSeconds,
-        MAX_HOT_MESSAGES,
-        MAX_HOT_BYTES,
-      ],
-    );
-    return status === 'SETTLED' ? Number(stable) : null;
+  /**
+   * Settlements of one topic leave together in the same way.
+   * @returns the topic's stableSeq afterwards, null when its counter has moved to another epoch. @throws RedisUnavailable
+   */
+  settle(claimant: Claimant, settlement: Settlement, lives: ClaimLives): Promise<number | null> {
+    return this.settlements.push(topicKey(claimant), { claimant, settlement, lives });
+  }
+
+  private async admitAll(items: readonly AdmitItem[]): Promise<AdmitReply[]> {
+    const [{ claimant, deadlineMs, lives }] = items;
+    const params = { t: claimant.tenant, topic: claimant.topic };
+    const keys = [
+      ...this.counterKeys(claimant.tenant, claimant.topic),
+      this.keys.of('groupAccess', params),
+      this.keys.of('topicHotMeta', params),
+      ...items.map((item) => this.claimKey(item.claimant)),
+    ];
+    const args = items.flatMap(({ claimant: { uid, owner, digest, createdAt } }) => [uid, owner, digest, createdAt]);
+    const head = [deadlineMs, lives.pendingSeconds, ACCESS_MAX_AGE_MS];
+    const replies = (await this.scripts.run(ADMIT, keys, [...head, ...args])) as string[][];
+    return replies.map(decodeAdmit);
+  }
+
+  private async settleAll(items: readonly SettleItem[]): Promise<(number | null)[]> {
+    const [{ claimant }] = items;
+    const keys = [
+      ...this.counterKeys(claimant.tenant, claimant.topic),
+      ...this.hotKeys(claimant.tenant, claimant.topic),
+      ...items.map((item) => this.claimKey(item.claimant)),
+    ];
+    const head = [this.hotTtlSeconds, MAX_HOT_MESSAGES, MAX_HOT_BYTES];
+    const args = [...head, ...items.flatMap(settleArguments)];
+    const [stable, ...states] = (await this.scripts.run(SETTLE, keys, args)) as string[];
+    return states.map((state) => (state === 'SETTLED' ? Number(stable) : null));
   }
 
   /** @throws RedisUnavailable */
@@ -207,6 +214,30 @@ export class GroupMessageRedis {
   private async call(script: RedisScript, keys: string[], args: (string | number)[]): Promise<string[]> {
     return (await this.scripts.run(script, keys, args)) as string[];
   }
+}
+
+function settleArguments({ claimant, settlement, lives }: SettleItem): (string | number)[] {
+  const { epoch, release, claim, hot } = settlement;
+  const done = claim?.status === 'done' ? claim : null;
+  const value = claim && {
+    status: claim.status,
+    owner: claimant.owner,
+    seq: done ? String(done.seq) : '',
+    epoch: String(epoch),
+    messageId: done?.messageId ?? '',
+    digest: claimant.digest,
+    createdAt: done?.createdAt ?? claimant.createdAt,
+  };
+  return [
+    epoch,
+    release ?? '',
+    claim?.status ?? '',
+    claimant.owner,
+    done ? lives.doneSeconds : lives.failedSeconds,
+    value ? JSON.stringify(value) : '',
+    hot?.member ?? '',
+    hot?.generation ?? '',
+  ];
 }
 
 function decodeAdmit(reply: string[]): AdmitReply {

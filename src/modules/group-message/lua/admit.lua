@@ -1,9 +1,10 @@
--- Admit: lets one send in. Answers a finished claim, checks permission and the counter, claims the client id, gives the number.
--- KEYS[1] last_seq   KEYS[2] inflight   KEYS[3] inflight:deadline   KEYS[4] claim (uniq:msg)   KEYS[5] group access
--- KEYS[6] hot_meta
--- ARGV[1] sender uid   ARGV[2] owner, token of this attempt   ARGV[3] digest, hex   ARGV[4] in-flight deadline, ms
--- ARGV[5] life of a pending claim, s   ARGV[6] greatest age of a permission, ms   ARGV[7] createdAt, ISO 8601
--- Replies:
+-- Admit: lets sends of one topic in, in the order in which they come. For each it answers a finished claim, checks permission
+-- and the counter, claims the client id and gives the number.
+-- KEYS[1] last_seq   KEYS[2] inflight   KEYS[3] inflight:deadline   KEYS[4] group access   KEYS[5] hot_meta
+-- KEYS[6…] claim (uniq:msg) of each send
+-- ARGV[1] in-flight deadline, ms   ARGV[2] life of a pending claim, s   ARGV[3] greatest age of a permission, ms
+-- then for each send: sender uid, owner (token of the attempt), digest (hex), createdAt (ISO 8601)
+-- Reply: for each send one of
 --   DONE seq messageId createdAt        stored before; nothing was changed
 --   NEEDS_ACCESS                        the permission is not cached or too old: load it and admit again
 --   NOT_MEMBER | MUTED untilMs | DISMISSED | NO_GROUP
@@ -21,45 +22,72 @@ local function decode(json)
   return nil
 end
 
-local uid, owner, digest = ARGV[1], ARGV[2], ARGV[3]
-local claim = decode(redis.call('GET', KEYS[4]))
-
--- 1. A finished claim is answered at once: the sender may have been muted since, his message is stored all the same.
-if claim and claim.status == 'done' and claim.digest == digest then
-  return { 'DONE', claim.seq, claim.messageId, claim.createdAt }
-end
-
--- 2. Permission.
 local now = now_ms()
-local permission = read_permission(KEYS[5], uid, now - tonumber(ARGV[6]))
-if not permission then return { 'NEEDS_ACCESS' } end
-local refusal = read_refusal(permission)
-if refusal then return { refusal } end
-if permission.role ~= 'owner' and permission.muted_until > now then return { 'MUTED', text(permission.muted_until) } end
-if permission.role == 'member' and permission.mute_all then return { 'MUTED', '0' } end
-
--- 3. The counter.
+local deadline, oldest = text(now + tonumber(ARGV[1])), now - tonumber(ARGV[3])
+local stored = redis.call('MGET', unpack(KEYS, 6))
 local counter, doubt = read_counter(KEYS[1], KEYS[2], KEYS[3])
-if doubt then return { 'NEEDS_REBASE', doubt, counter and text(counter.epoch) or '-1' } end
-local epoch = text(counter.epoch)
+local epoch = counter and text(counter.epoch) or '-1'
+local seq = counter and counter.seq
+local generation = redis.call('HGET', KEYS[5], 'generation') or ''
+-- What this call gives out, written at its end.
+local numbers, deadlines, given = {}, {}, 0
+-- Claims of this call by key: two sends of one id in one call must see each other.
+local claims, permissions = {}, {}
 
--- 4. The claim. An expired deadline was a doubt above, so an entry in flight belongs to an attempt that may still succeed.
-local taken_over = '0'
-if claim then
-  local alive = claim.status == 'pending' and claim.owner ~= owner and claim.epoch == epoch
-    and redis.call('ZSCORE', KEYS[2], claim.seq)
-  if (alive or claim.status == 'done') and claim.digest ~= digest then return { 'CONFLICT' } end
-  if alive then return { 'PENDING', claim.seq } end
-  if claim.owner ~= owner then taken_over = '1' end
+local function permission_of(uid)
+  if permissions[uid] == nil then permissions[uid] = read_permission(KEYS[4], uid, oldest) or false end
+  return permissions[uid]
 end
 
--- 5. The number.
-local seq = text(redis.call('HINCRBY', KEYS[1], 'seq', 1))
-redis.call('HINCRBY', KEYS[1], 'entries', 1)
-redis.call('ZADD', KEYS[2], seq, seq)
-redis.call('ZADD', KEYS[3], now + tonumber(ARGV[4]), seq)
-redis.call('SET', KEYS[4], cjson.encode({
-  status = 'pending', owner = owner, seq = seq, epoch = epoch, messageId = '', digest = digest, createdAt = ARGV[7],
-}), 'EX', ARGV[5])
-local generation = redis.call('HGET', KEYS[6], 'generation') or ''
-return { 'ADMITTED', seq, epoch, text(permission.acl), taken_over, generation }
+local function admit(key, stored_claim, uid, owner, digest, created_at)
+  local claim = claims[key] or decode(stored_claim)
+  -- 1. A finished claim is answered at once: the sender may have been muted since, his message is stored all the same.
+  if claim and claim.status == 'done' and claim.digest == digest then
+    return { 'DONE', claim.seq, claim.messageId, claim.createdAt }
+  end
+
+  -- 2. Permission.
+  local permission = permission_of(uid)
+  if not permission then return { 'NEEDS_ACCESS' } end
+  local refusal = read_refusal(permission)
+  if refusal then return { refusal } end
+  if permission.role ~= 'owner' and permission.muted_until > now then return { 'MUTED', text(permission.muted_until) } end
+  if permission.role == 'member' and permission.mute_all then return { 'MUTED', '0' } end
+
+  -- 3. The counter.
+  if doubt then return { 'NEEDS_REBASE', doubt, epoch } end
+
+  -- 4. The claim. An expired deadline was a doubt above, so an entry in flight belongs to an attempt that may still succeed.
+  local taken_over = '0'
+  if claim then
+    local alive = claim.status == 'pending' and claim.owner ~= owner and claim.epoch == epoch
+      and (claims[key] or redis.call('ZSCORE', KEYS[2], claim.seq))
+    if (alive or claim.status == 'done') and claim.digest ~= digest then return { 'CONFLICT' } end
+    if alive then return { 'PENDING', claim.seq } end
+    if claim.owner ~= owner then taken_over = '1' end
+  end
+
+  -- 5. The number.
+  seq, given = seq + 1, given + 1
+  local number = text(seq)
+  numbers[2 * given - 1], numbers[2 * given] = number, number
+  deadlines[2 * given - 1], deadlines[2 * given] = deadline, number
+  local value = {
+    status = 'pending', owner = owner, seq = number, epoch = epoch, messageId = '', digest = digest, createdAt = created_at,
+  }
+  claims[key] = value
+  redis.call('SET', key, cjson.encode(value), 'EX', ARGV[2])
+  return { 'ADMITTED', number, epoch, text(permission.acl), taken_over, generation }
+end
+
+local replies = {}
+for i = 1, #KEYS - 5 do
+  local at = 4 * i
+  replies[i] = admit(KEYS[i + 5], stored[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+end
+if given > 0 then
+  redis.call('HSET', KEYS[1], 'seq', text(seq), 'entries', text(counter.entries + given))
+  redis.call('ZADD', KEYS[2], unpack(numbers))
+  redis.call('ZADD', KEYS[3], unpack(deadlines))
+end
+return replies

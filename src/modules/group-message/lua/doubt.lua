@@ -1,8 +1,10 @@
 -- Shared: is the topic's counter to be trusted?
 -- The server's run id changes with a restart, a fail-over or a restored dump; `entries` differs from the sizes when one of
 -- the keys was lost alone; a deadline that has passed belongs to a writer that died or hangs.
+local run_id_of_server
 local function server_run_id()
-  return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  run_id_of_server = run_id_of_server or string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  return run_id_of_server
 end
 
 local function now_ms()
