@@ -56,20 +56,23 @@ async function run(bench, values) {
 /** All comparisons on one server; product and reference share the process and take turns. */
 async function measureServer(bench, servers, plan) {
   const product = new Product(bench);
-  bench.onEnd(() => product.close());
   const groups = Math.max(...scenarios.map((scenario) => scenario.groups));
   await flush(servers.redis);
-  await product.open(servers, { users, groups, poolSize: plan.poolSize });
-  const reference = new SingleInserts(servers.mysql, product.database, plan.poolSize);
-  bench.onEnd(() => reference.close());
-  await reference.prepare();
-  const results = [];
-  for (const scenario of scenarios) {
-    say(`${servers.mysql.title}: ${scenario.title} ...`);
-    results.push(await compare(bench, { product, reference, servers }, scenario, plan));
+  let reference;
+  try {
+    await product.open(servers, { users, groups, poolSize: plan.poolSize });
+    reference = new SingleInserts(servers.mysql, product.database, plan.poolSize);
+    await reference.prepare();
+    const results = [];
+    for (const scenario of scenarios) {
+      say(`${servers.mysql.title}: ${scenario.title} ...`);
+      results.push(await compare(bench, { product, reference, servers }, scenario, plan));
+    }
+    return { server: servers.mysql.title, scenarios: results, cost: await countCost(product, servers) };
+  } finally {
+    await reference?.close();
+    await product.close();
   }
-  const cost = await countCost(product, servers);
-  return { server: servers.mysql.title, scenarios: results, cost };
 }
 
 let sent = 0;
