@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { ENV, type Env } from '../env/env.js';
 import { Logger } from '../observe/logger.js';
+import { DeafnessProbe } from './deafness-probe.js';
 import { NodeIdentity } from './node-identity.js';
 import { createRedisClient, type RedisClient } from './redis-clients.js';
 import { RedisKeys } from './keys.js';
@@ -10,7 +11,8 @@ import { RedisScripts } from './redis-scripts.js';
 /** What goes through an inbox: a request, or the answer to one. */
 type Parcel =
   | { readonly id: string; readonly from: string; readonly kind: string; readonly payload: unknown }
-  | { readonly re: string; readonly by: string; readonly ok: boolean };
+  | { readonly re: string; readonly by: string; readonly ok: boolean }
+  | { readonly probe: string };
 
 type RequestHandler = (payload: never) => Promise<void> | void;
 
@@ -33,6 +35,13 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
   private readonly waiting = new Map<string, (by: string, ok: boolean) => void>();
   private readonly sub: RedisClient;
   private inbox = '';
+  private readonly probe = new DeafnessProbe(
+    (token) => this.publish(this.identity.id, { probe: token }),
+    () => {
+      this.log.error({}, 'the inbox of this node hears nothing: it is opened anew');
+      this.sub.disconnect(true);
+    },
+  );
 
   constructor(
     @Inject(ENV) env: Env,
@@ -48,6 +57,7 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     this.listen();
+    this.probe.start();
   }
 
   /** Moves the inbox to the node's present id. */
@@ -100,6 +110,7 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
+    this.probe.stop();
     this.sub.disconnect();
   }
 
@@ -109,7 +120,11 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
 
   private async send(node: string, parcel: Parcel): Promise<void> {
     if (node === this.identity.id) return this.receive(JSON.stringify(parcel));
-    await this.scripts.command('publish', (client) => client.publish(this.inboxOf(node), JSON.stringify(parcel)));
+    await this.publish(node, parcel);
+  }
+
+  private publish(node: string, parcel: Parcel): Promise<unknown> {
+    return this.scripts.command('publish', (client) => client.publish(this.inboxOf(node), JSON.stringify(parcel)));
   }
 
   private async receive(text: string): Promise<void> {
@@ -119,6 +134,7 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
     } catch {
       return;
     }
+    if ('probe' in parcel) return this.probe.heard(parcel.probe);
     if ('re' in parcel) {
       this.waiting.get(parcel.re)?.(parcel.by, parcel.ok);
       return;

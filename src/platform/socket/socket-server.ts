@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Server as HttpServer } from 'node:http';
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -7,6 +8,8 @@ import { ENV, type Env } from '../env/env.js';
 import { AppError } from '../errors/app-error.js';
 import { Logger } from '../observe/logger.js';
 import { Metrics } from '../observe/metrics.js';
+import { Readiness } from '../observe/readiness.js';
+import { DeafnessProbe } from '../redis/deafness-probe.js';
 import { RedisClients } from '../redis/redis-clients.js';
 import { gatedAdapter } from './gated-adapter.js';
 import type { ServerEventName, ServerEvents } from './events.js';
@@ -28,6 +31,7 @@ export function handshakeError(error: AppError): Error {
 export class SocketServer implements OnApplicationBootstrap {
   private server?: Server;
   private guard?: PubSubGuard;
+  private probe?: DeafnessProbe;
   private readonly gapListeners: (() => void)[] = [];
   private readonly failures;
   private mayDeliver: (room: string) => boolean = () => true;
@@ -37,6 +41,7 @@ export class SocketServer implements OnApplicationBootstrap {
     private readonly redis: RedisClients,
     @Inject(ENV) private readonly env: Env,
     private readonly log: Logger,
+    private readonly readiness: Readiness,
     metrics: Metrics,
   ) {
     this.failures = metrics.counter('im_fanout_failures_total', 'Frames or subscriptions lost between nodes', ['kind']);
@@ -63,12 +68,33 @@ export class SocketServer implements OnApplicationBootstrap {
       subscriptionMode: 'dynamic',
     });
     server.adapter(gatedAdapter(sharded, (room) => this.mayDeliver(room)) as never);
+    this.startProbe();
     this.redis.sub.on('ready', () => this.gap());
     this.redis.sub.on('subscribersReady', () => this.gap());
     server.use((_, next) => next(handshakeError(new AppError('NOT_FOUND', { message: `Connect to ${NAMESPACE}.` }))));
     server.engine.on('connection_error', (error: { code: number; message: string }) => {
       this.log.debug({ code: error.code, reason: error.message }, 'a transport was refused');
     });
+  }
+
+  /** The subscriber that carries the frames of other nodes is asked whether it hears. */
+  private startProbe(): void {
+    const channel = `${this.env.REDIS_KEY_PREFIX}:fanout:probe:${randomUUID()}`;
+    const probe = new DeafnessProbe(
+      (token) => this.redis.pub.spublish(channel, token),
+      () => {
+        this.log.error({}, 'this node hears nothing of the others: its subscriber is opened anew');
+        this.failures.inc({ kind: 'deaf' });
+        this.redis.sub.disconnect(true);
+      },
+    );
+    this.redis.sub.on('smessage', (from: string, token: string) => {
+      if (from === channel) probe.heard(token);
+    });
+    this.redis.sub.ssubscribe(channel).catch(() => undefined);
+    this.readiness.require('fanout', () => probe.hears);
+    probe.start();
+    this.probe = probe;
   }
 
   get namespace(): Namespace {
@@ -114,6 +140,7 @@ export class SocketServer implements OnApplicationBootstrap {
 
   /** Stops taking connections and closes those that are left. */
   async close(): Promise<void> {
+    this.probe?.stop();
     await this.server?.close();
   }
 
