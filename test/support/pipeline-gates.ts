@@ -33,6 +33,7 @@ export class Gates {
   open = false;
   readonly waiting: Gate[] = [];
   readonly openTransactions: OpenTransaction[] = [];
+  private readonly onTheirWay: Promise<void>[] = [];
 
   constructor(private readonly kill: (connectionId: number) => Promise<unknown>) {}
 
@@ -82,6 +83,21 @@ export class Gates {
     }
   }
 
+  /** A process died after it had sent its last write and COMMIT; the server is on its way. */
+  leaveOpenSoon(statement: Statement): void {
+    const written = statement.writeOnly().then(
+      () => this.leaveOpen(statement),
+      () => statement.session.destroy(),
+    );
+    this.onTheirWay.push(written);
+  }
+
+  /** Ends every transaction that was left open. */
+  async endOpen(): Promise<void> {
+    await Promise.all(this.onTheirWay.splice(0));
+    for (const transaction of this.openTransactions.splice(0)) await transaction.end(true);
+  }
+
   /** Keeps the connection from its pool and its transaction from its end. */
   leaveOpen({ session, commitOnly }: Statement): void {
     const destroy = session.destroy.bind(session);
@@ -123,11 +139,7 @@ export class GuardedProcess {
     }
     for (const [session, statement] of this.sessions) {
       const sent = commitSent && statement.kind === 'commit' && this.waits.has(statement);
-      if (sent)
-        void statement.writeOnly().then(
-          () => this.all.leaveOpen(statement),
-          () => session.destroy(),
-        );
+      if (sent) this.all.leaveOpenSoon(statement);
       else session.destroy();
     }
   }

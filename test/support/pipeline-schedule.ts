@@ -196,7 +196,7 @@ export class PipelineSchedule {
   }
 
   private async endFaults(): Promise<void> {
-    for (const open of this.gates.openTransactions.splice(0)) await open.end(true);
+    await this.gates.endOpen();
     this.gates.openAll();
     await until('all sends are answered', () => this.sends.size === 0, 20_000);
     await until('all readers are answered', () => this.readers.every((reader) => !reader.busy));
