@@ -1,5 +1,5 @@
 import { envSchema } from '../../../src/platform/env/env.js';
-import { readText } from './sources.js';
+import { filesBelow, readText } from './sources.js';
 
 /** Read by the launcher alone; a node knows nothing of the others. */
 const LAUNCHER_SETTINGS = { NODE_COUNT: '2' };
@@ -50,6 +50,16 @@ describe('.env.example', () => {
 
   it.each(Object.entries(LAUNCHER_SETTINGS))('%s has its default', (name, value) => {
     expect(lines.find((line) => line.name === name)!.value).toBe(value);
+  });
+
+  it('has a reader for each, or docs/operations.md says that there is none yet', () => {
+    const readers = filesBelow('src', '.ts').filter(({ path }) => !path.startsWith('src/platform/env/'));
+    const unread = Object.keys(schema).filter(
+      // Libraries read this one.
+      (name) => name !== 'NODE_ENV' && !readers.some(({ text }) => new RegExp(`\\b${name}\\b`).test(text)),
+    );
+    const [line = ''] = /^Without effect yet.*$/m.exec(readText('docs/operations.md')) ?? [];
+    expect([...line.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(unread.sort());
   });
 
   it('says of every setting what it is, and its unit', () => {
