@@ -8,6 +8,7 @@ import { HealthController } from './observe/health.controller.js';
 import { Logger } from './observe/logger.js';
 import { Metrics } from './observe/metrics.js';
 import { Readiness } from './observe/readiness.js';
+import { EvictionCheck } from './redis/eviction-check.js';
 import { NodeBus } from './redis/node-bus.js';
 import { RedisClients } from './redis/redis-clients.js';
 import { RedisKeys } from './redis/keys.js';
@@ -38,6 +39,7 @@ export class PlatformModule {
       RedisClients,
       RedisScripts,
       RateLimiter,
+      EvictionCheck,
       NodeBus,
       ControlDb,
       SocketRouter,

@@ -7,6 +7,7 @@ import { Metrics } from '../observe/metrics.js';
 import type { ConnectionInfo } from './connection-info.js';
 import type { DatabaseSchema } from './data-source-options.js';
 import { openDataSource, probeFlavor } from './open-data-source.js';
+import { proveSharedLocks } from './shared-lock-check.js';
 import { TenantDb } from './tenant-db.js';
 import { WriterPool } from './writer-pool.js';
 
@@ -130,6 +131,10 @@ export class TenantDataSources implements OnModuleInit, OnApplicationShutdown {
       const flavor = await probeFlavor(info, MYSQL_CONNECT_TIMEOUT_MS);
       const source = await openDataSource(flavor, info, this.schema, limits);
       const writer = new WriterPool(flavor, info, { ...limits, connections: WRITER_CONNECTIONS });
+      await proveSharedLocks(writer).catch(async (error: unknown) => {
+        await Promise.allSettled([writer.close(), source.destroy()]);
+        throw error;
+      });
       return new TenantDb(tenant, flavor, source, writer, MYSQL_STATEMENT_TIMEOUT_MS);
     } catch (error) {
       this.log.error({ tenant, error: (error as Error).message }, 'tenant database cannot be opened');
