@@ -26,7 +26,7 @@ async function main([name, ...words]) {
   }
   const { options, run } = benches[name]();
   const values = readOptions(options, words);
-  const bench = new BenchRun(fs.realpathSync(path.join(__dirname, '..')), new StopControl(), name);
+  const bench = new BenchRun(fs.realpathSync(path.join(__dirname, '..')), StopControl.listen(), name);
   try {
     await bench.prepare();
     await run(bench, values);

@@ -1,5 +1,6 @@
 'use strict';
 const { fork } = require('node:child_process');
+const { once } = require('node:events');
 const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { UserError } = require('../../scripts/lib/errors');
@@ -23,17 +24,23 @@ class LoadClient {
     return this.child.pid;
   }
 
-  /** Gives a command and waits for its answer. */
-  ask(command, given) {
-    return new Promise((resolve, reject) => {
-      const ended = () => reject(new UserError('the load client ended before its time'));
-      this.child.once('exit', ended);
-      this.child.once('message', (answer) => {
-        this.child.off('exit', ended);
-        resolve(answer);
-      });
-      this.child.send({ command, given });
+  /** Gives a command and waits for its answer. @throws {Stopped} at once when the run is asked to stop */
+  async ask(command, given) {
+    const { child, bench } = this;
+    const settled = new AbortController();
+    const answered = once(child, 'message', { signal: settled.signal }).then(([answer]) => answer);
+    const ended = once(child, 'exit', { signal: settled.signal }).then(() => {
+      throw new UserError('the load client ended before its time');
     });
+    const stopped = once(bench.signal, 'abort', { signal: settled.signal }).then(() => bench.throwIfStopped());
+    child.send({ command, given });
+    try {
+      return await Promise.race([answered, ended, stopped]);
+    } finally {
+      // What still waits is called off; its rejection is of no interest.
+      for (const waiting of [answered, ended, stopped]) waiting.catch(() => undefined);
+      settled.abort();
+    }
   }
 
   async stop() {
