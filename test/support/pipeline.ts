@@ -168,8 +168,8 @@ export class PipelineWorld {
     return this.nodeOn(await this.machine());
   }
 
-  nodeOn(machine: Machine): PipelineNode {
-    return new PipelineNode(this.env, machine);
+  nodeOn(machine: Machine, env: Env = this.env): PipelineNode {
+    return new PipelineNode(env, machine);
   }
 
   /** A group of members 1..`members`; member 1 is its owner. */
