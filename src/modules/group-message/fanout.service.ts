@@ -10,8 +10,13 @@ import { changedMessage, messageOf } from './message-row.js';
 
 const MAX_FRAME_BYTES = 128 * 1024;
 
+interface Sized {
+  readonly message: Message;
+  readonly bytes: number;
+}
+
 interface Pending {
-  readonly messages: Message[];
+  readonly messages: Sized[];
   readonly voids: Seq[];
   stableSeq: number;
 }
@@ -34,9 +39,10 @@ export class FanoutService {
     this.frames = metrics.counter('im_fanout_frames_total', 'Frames handed to the adapter', ['result']);
   }
 
-  message(tenant: TenantId, topic: Topic, message: Message, stableSeq: number): void {
+  /** @param bytes about the size of its JSON, where that is known already */
+  message(tenant: TenantId, topic: Topic, message: Message, stableSeq: number, bytes?: number): void {
     const pending = this.pendingOf(tenant, topic);
-    pending.messages.push(message);
+    pending.messages.push({ message, bytes: bytes ?? Buffer.byteLength(JSON.stringify(message)) });
     pending.stableSeq = Math.max(pending.stableSeq, stableSeq);
   }
 
@@ -89,7 +95,7 @@ export class FanoutService {
   }
 
   private send(tenant: TenantId, topic: Topic, pending: Pending): void {
-    pending.messages.sort((a, b) => a.seq - b.seq);
+    pending.messages.sort((a, b) => a.message.seq - b.message.seq);
     pending.voids.sort((a, b) => a - b);
     let voids: readonly Seq[] = pending.voids;
     for (const messages of frames(pending.messages)) {
@@ -110,18 +116,21 @@ export class FanoutService {
   }
 }
 
+/** What a message's JSON has beside its content, head and mentions. */
+const ENVELOPE_BYTES = 400;
+
 /** Cuts what is ready into frames of at most 128 KiB; at least one, for the voids. */
-function frames(messages: readonly Message[]): (readonly Message[])[] {
+function frames(messages: readonly Sized[]): Message[][] {
   const parts: Message[][] = [[]];
-  let bytes = 0;
-  for (const message of messages) {
-    const size = messages.length === 1 ? 0 : Buffer.byteLength(JSON.stringify(message));
-    if (bytes + size > MAX_FRAME_BYTES - 1024 && parts[parts.length - 1].length > 0) {
+  let total = 0;
+  for (const { message, bytes } of messages) {
+    const size = bytes + ENVELOPE_BYTES;
+    if (total + size > MAX_FRAME_BYTES && parts[parts.length - 1].length > 0) {
       parts.push([]);
-      bytes = 0;
+      total = 0;
     }
     parts[parts.length - 1].push(message);
-    bytes += size;
+    total += size;
   }
   return parts;
 }

@@ -99,8 +99,8 @@ interface SettleItem {
   readonly lives: ClaimLives;
 }
 
-/** Sends in one script; a longer one would keep Redis from others. */
-const MAX_BATCH = 100;
+/** Sends in one script: a longer one keeps Redis from others, and while one is under way the next is made ready. */
+const MAX_BATCH = 32;
 
 const topicKey = ({ tenant, topic }: Claimant): string => `${tenant} ${topic}`;
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { escape } from 'mysql2';
 import type { ErrorCode } from '../../platform/errors/error-table.js';
 import type { Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
@@ -208,8 +209,7 @@ export class GroupMessageStore {
     outcomes: Map<PendingRow, RowOutcome>,
   ): Promise<void> {
     const result = await session.writeAndCommit(
-      `INSERT INTO im_group_messages (${INSERT_COLUMNS}) VALUES ? ${KEEP_EXISTING}`,
-      [rows.map(insertValues)],
+      `INSERT INTO im_group_messages (${INSERT_COLUMNS}) VALUES ${rows.map(insertValues).join(',')} ${KEEP_EXISTING}`,
     );
     if (result.affectedRows === rows.length) {
       const first = BigInt(result.insertId);
@@ -266,27 +266,30 @@ function voidInsert(topic: Topic, groupId: string, seq: number, from: string): [
   ];
 }
 
-function insertValues(row: PendingRow): unknown[] {
-  const { draft, digest, contentText, headText, mentionsText, createdAt } = row.body;
-  return [
-    row.topic,
+/** A row as SQL text. Made by hand: the driver's formatting of numbers, times and digests costs four times as much. */
+function insertValues(row: PendingRow): string {
+  const { draft, digest, contentText, headText, mentionsText, sqlTime } = row.body;
+  const text = (value: string | null): string => (value === null ? 'NULL' : escape(value));
+  const number = (value: number | null): string => (value === null ? 'NULL' : String(value));
+  return `(${[
+    text(row.topic),
     BigInt(row.groupId),
-    row.seq,
+    number(row.seq),
     BigInt(row.from),
-    draft.clientMsgId,
-    digest,
-    draft.type,
-    'normal',
-    contentText,
-    headText,
-    mentionsText,
+    text(draft.clientMsgId),
+    `X'${digest.toString('hex')}'`,
+    text(draft.type),
+    "'normal'",
+    text(contentText),
+    text(headText),
+    text(mentionsText),
     draft.mentionAll ? 1 : 0,
-    draft.replySeq,
-    draft.rootSeq,
+    number(draft.replySeq),
+    number(draft.rootSeq),
     Buffer.byteLength(contentText),
-    createdAt,
-    createdAt,
-  ];
+    sqlTime,
+    sqlTime,
+  ].join(',')})`;
 }
 
 const storedOf = (row: KeyRow): StoredMessage => ({

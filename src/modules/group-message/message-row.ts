@@ -19,6 +19,8 @@ export interface MessageBody {
   readonly draft: MessageDraft;
   readonly digest: Buffer;
   readonly createdAt: Date;
+  /** `createdAt` as a quoted UTC literal. */
+  readonly sqlTime: string;
   /** JSON texts as they are stored. */
   readonly contentText: string;
   readonly headText: string | null;
@@ -56,7 +58,9 @@ export function bodyOf(draft: MessageDraft, digest: Buffer, createdAt: Date): Me
   const headText = draft.head === null ? null : JSON.stringify(draft.head);
   const mentionsText = draft.mentionedUserIds.length === 0 ? null : JSON.stringify(draft.mentionedUserIds);
   const bytes = Buffer.byteLength(contentText) + Buffer.byteLength(headText ?? '') + (mentionsText?.length ?? 0) + 256;
-  return { draft, digest, createdAt, contentText, headText, mentionsText, bytes };
+  const iso = createdAt.toISOString();
+  const sqlTime = `'${iso.slice(0, 10)} ${iso.slice(11, 23)}'`;
+  return { draft, digest, createdAt, sqlTime, contentText, headText, mentionsText, bytes };
 }
 
 export function pendingRow(

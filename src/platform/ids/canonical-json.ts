@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** JSON with sorted keys, so that two bodies that mean the same have the same text. Takes checked plain JSON only. */
 export function canonicalJson(value: unknown): string {
@@ -14,5 +14,5 @@ export function canonicalJson(value: unknown): string {
 
 /** SHA-256 of the canonical JSON: the digest that tells a retry from another request under the same id. */
 export function digestOf(value: unknown): Buffer {
-  return createHash('sha256').update(canonicalJson(value)).digest();
+  return hash('sha256', canonicalJson(value), 'buffer');
 }

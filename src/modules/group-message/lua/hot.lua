@@ -54,21 +54,30 @@ local function hot_version(member)
   return tonumber(string.match(member, '^(%d+):') or '0')
 end
 
--- Puts one member in place of an older version, and lets the oldest seqs go above the limits.
+-- Adds members (seq, member, seq, member…) that are not there yet, and lets the oldest go above the limits.
+local function hot_add(hot, meta, members, added, max_count, max_bytes)
+  -- The set may have been lost alone.
+  if redis.call('EXISTS', hot) == 0 then redis.call('HSET', meta, 'bytes', 0) end
+  redis.call('ZADD', hot, unpack(members))
+  local bytes = redis.call('HINCRBY', meta, 'bytes', added)
+  local surplus = redis.call('ZCARD', hot) - max_count
+  while surplus > 0 or bytes > max_bytes do
+    local oldest = redis.call('ZPOPMIN', hot, math.max(surplus, 1))
+    if not oldest[1] then return end
+    local freed = 0
+    for i = 1, #oldest, 2 do freed = freed + #oldest[i] end
+    bytes = redis.call('HINCRBY', meta, 'bytes', -freed)
+    surplus = 0
+  end
+end
+
+-- Puts one member in place of an older version.
 local function hot_put(hot, meta, seq, member, max_count, max_bytes)
   for _, existing in ipairs(redis.call('ZRANGEBYSCORE', hot, seq, seq)) do
     if hot_version(existing) >= hot_version(member) then return end
   end
   hot_remove(hot, meta, seq)
-  -- The set may have been lost alone.
-  if redis.call('EXISTS', hot) == 0 then redis.call('HSET', meta, 'bytes', 0) end
-  redis.call('ZADD', hot, seq, member)
-  local bytes = redis.call('HINCRBY', meta, 'bytes', #member)
-  while redis.call('ZCARD', hot) > max_count or bytes > max_bytes do
-    local oldest = redis.call('ZPOPMIN', hot)
-    if not oldest[1] then break end
-    bytes = redis.call('HINCRBY', meta, 'bytes', -#oldest[1])
-  end
+  hot_add(hot, meta, { seq, member }, #member, max_count, max_bytes)
 end
 
 local function hot_keep(hot, meta, ttl_seconds)

@@ -31,33 +31,37 @@ for i = 1, #KEYS - 5 do
     replies[i + 1] = 'SETTLED'
     if release ~= '' then
       releases[#releases + 1] = release
-      -- A copy only within the deadline, which is shorter than the life of an open change: a message that was recalled
-      -- meanwhile has raised the generation.
-      if copy ~= '' and tonumber(redis.call('ZSCORE', KEYS[3], release) or '0') > now
-        and redis.call('ZSCORE', KEYS[2], release) then
-        copies[#copies + 1] = { release, copy, generation }
-      end
+      copies[#copies + 1] = copy ~= '' and { copy, generation } or false
     end
   end
 end
 
 if #releases > 0 then
+  local deadlines = redis.call('ZMSCORE', KEYS[3], unpack(releases))
   local removed = redis.call('ZREM', KEYS[2], unpack(releases))
   if removed > 0 then redis.call('HINCRBY', KEYS[1], 'entries', -removed) end
   redis.call('ZREM', KEYS[3], unpack(releases))
-end
 
-if #copies > 0 then
-  local run_id = server_run_id()
-  local generation, open = hot_state(KEYS[4], KEYS[5], run_id, now)
-  local began = generation == ''
-  for _, copy in ipairs(copies) do
-    if not open and (copy[3] == generation or (began and copy[3] == '')) then
-      if generation == '' then generation = hot_begin(KEYS[5], run_id, ARGV[1]) end
-      hot_put(KEYS[4], KEYS[5], copy[1], copy[2], tonumber(ARGV[2]), tonumber(ARGV[3]))
+  -- Copies of those that settled within their deadline, which is shorter than the life of an open change: a message that
+  -- was recalled meanwhile has raised the generation. Nothing is filled above stableSeq, so none of them is there yet.
+  local run_id, generation, open, members, bytes = nil, nil, nil, {}, 0
+  for i, copy in ipairs(copies) do
+    if copy and tonumber(deadlines[i] or '0') > now then
+      if not run_id then
+        run_id = server_run_id()
+        generation, open = hot_state(KEYS[4], KEYS[5], run_id, now)
+      end
+      if not open and copy[2] == generation then
+        members[#members + 1], members[#members + 2] = releases[i], copy[1]
+        bytes = bytes + #copy[1]
+      end
     end
   end
-  hot_keep(KEYS[4], KEYS[5], ARGV[1])
+  if #members > 0 then
+    if generation == '' then hot_begin(KEYS[5], run_id, ARGV[1]) end
+    hot_add(KEYS[4], KEYS[5], members, bytes, tonumber(ARGV[2]), tonumber(ARGV[3]))
+    hot_keep(KEYS[4], KEYS[5], ARGV[1])
+  end
 end
 
 if head[2] then replies[1] = text(stable_seq({ seq = tonumber(head[2]) }, KEYS[2])) end
