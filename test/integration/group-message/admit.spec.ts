@@ -193,10 +193,13 @@ describe('a claim that is there already', () => {
     expect(await fresh(topic, 'two')).toMatchObject({ status: 'ADMITTED', seq: 2, takenOver: true });
   });
 
-  it('pending in an epoch that is over: taken over', async () => {
+  it('pending in an epoch that is over: taken over, also when its number is in flight again for somebody else', async () => {
     const topic = await countingTopic(world, node);
     const { epoch } = (await fresh(topic, 'one')) as { epoch: number };
     await node.rebases.rebase(TENANT, topic, 'expired', epoch);
+    // A counter that went back gives the same number out once more.
+    await world.client.hset(world.keys(topic).lastSeq, 'seq', 0);
+    expect(await admit(claimant(topic, 'other'))).toMatchObject({ status: 'ADMITTED', seq: 1, epoch: epoch + 1 });
     expect(await fresh(topic, 'two')).toMatchObject({ status: 'ADMITTED', takenOver: true, epoch: epoch + 1 });
   });
 

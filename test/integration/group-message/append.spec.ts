@@ -202,7 +202,9 @@ describe('a tombstone', () => {
       let answered = false;
       const tombstone = node.store.tombstone(TENANT, row(topic, 1)).finally(() => (answered = true));
       await until('the tombstone waits', async () => {
-        const running = await world.sql<{ info: string | null }>('SELECT info FROM information_schema.processlist');
+        const running = await world.sql<{ info: string | null }>(
+          'SELECT info AS info FROM information_schema.processlist',
+        );
         return running.some(({ info }) => info?.includes("'void'") === true);
       });
       expect(answered).toBe(false);
