@@ -43,18 +43,18 @@ export class WriterSession {
     private readonly timeoutMs: number,
   ) {}
 
-  async rows<T>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
-    return (await this.run({ sql, values: values as unknown[] })) as T[];
+  async rows<T>(sql: string, values?: readonly unknown[]): Promise<T[]> {
+    return (await this.run({ sql, values: values as unknown[] | undefined })) as T[];
   }
 
-  async write(sql: string, values: readonly unknown[] = []): Promise<WriteResult> {
-    return (await this.run({ sql, values: values as unknown[] })) as WriteResult;
+  async write(sql: string, values?: readonly unknown[]): Promise<WriteResult> {
+    return (await this.run({ sql, values: values as unknown[] | undefined })) as WriteResult;
   }
 
   /** Opens a transaction with its first statement, in one round trip. @returns what that statement answers */
-  async begin<T>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
+  async begin<T>(sql: string, values?: readonly unknown[]): Promise<T[]> {
     this.open = true;
-    const [, rows] = (await this.run({ sql: `START TRANSACTION; ${sql}`, values: values as unknown[] })) as [
+    const [, rows] = (await this.run({ sql: `START TRANSACTION; ${sql}`, values: values as unknown[] | undefined })) as [
       unknown,
       T[],
     ];
@@ -66,8 +66,8 @@ export class WriterSession {
    * fails.
    * @throws CommitUnknown when it was not answered
    */
-  async writeAndCommit(sql: string, values: readonly unknown[] = []): Promise<WriteResult> {
-    const results = await this.committing(() => this.run({ sql: `${sql}; COMMIT`, values: values as unknown[] }));
+  async writeAndCommit(sql: string, values?: readonly unknown[]): Promise<WriteResult> {
+    const results = await this.committing(() => this.run({ sql: `${sql}; COMMIT`, values: values as unknown[] | undefined }));
     return (results as [WriteResult, unknown])[0];
   }
 
