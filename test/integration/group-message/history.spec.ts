@@ -202,6 +202,12 @@ describe('what is stored comes back byte for byte', () => {
     '\u2028\u2029\uFEFF',
     ' x ',
     'é',
+    // Rows are written as SQL text, several statements in one round trip.
+    '? ?? :name %s',
+    "'); DELETE FROM im_group_messages; -- ",
+    "\\'); DELETE FROM im_group_messages; -- ",
+    'ends with a backslash \\',
+    '\u0000\u0008\t\n\r\u001a"\'',
   ];
 
   it.each(TEXTS)('B53: %j', async (text) => {
