@@ -8,7 +8,9 @@ import { until } from '../support/until.js';
 const FREEZE_MS = FULL_LENGTH ? 30_000 : 8_000;
 /** More than a node takes in for one tenant. */
 const BURST = 6_000;
-const MIB = 1024 * 1024;
+/** Sends of one tenant that a node takes in at a time. */
+const MAX_SENDS = 5_000;
+const MAX_GROWTH_BYTES = 400 * 1024 * 1024;
 
 let faults: FaultStage;
 
@@ -80,8 +82,12 @@ describe('MySQL under load', () => {
       faults.metric(faults.nodes[index], 'process_resident_memory_bytes');
     const before = await Promise.all([memory(0), memory(1)]);
     const peak = [...before];
+    let queued = 0;
     // Longer than the freeze: whoever is not answered then was forgotten.
-    for (const member of faults.members) member.callTimeoutMs = FREEZE_MS + 90_000;
+    for (const member of faults.members) {
+      member.callTimeoutMs = FREEZE_MS + 90_000;
+      member.retryWithinMs = 5_000;
+    }
     faults.mysql.signal('SIGSTOP');
     const frozenAtMs = performance.now();
     const burst = Array.from({ length: BURST }, (_, index) => {
@@ -92,12 +98,14 @@ describe('MySQL under load', () => {
     while (performance.now() - frozenAtMs < FREEZE_MS) {
       await pause(250);
       for (const index of [0, 1]) peak[index] = Math.max(peak[index], await memory(index));
+      queued = Math.max(queued, await faults.metric(faults.nodes[0], 'im_append_queue_rows'));
     }
     faults.mysql.signal('SIGCONT');
     await Promise.all(burst);
     const codes = new Set(faults.members.flatMap((member) => member.refusals.map((refusal) => refusal.code)));
     expect(codes).toContain('OVERLOADED');
-    for (const index of [0, 1]) expect(peak[index] - before[index]).toBeLessThan(300 * MIB);
+    expect(queued).toBeLessThanOrEqual(MAX_SENDS);
+    for (const index of [0, 1]) expect(peak[index] - before[index]).toBeLessThan(MAX_GROWTH_BYTES);
     await check(FREEZE_MS + 30_000);
   }, 240_000);
 });

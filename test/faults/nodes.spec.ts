@@ -1,11 +1,10 @@
-import { createConnection, type Connection } from 'mysql2';
 import { join } from 'node:path';
 import { loadScript } from '../../src/platform/redis/redis-scripts.js';
 import { checkAnswered, checkPromise, checkRefusals } from '../support/checker.js';
-import { databaseAt } from '../support/environment.js';
 import { FaultStage, FULL_LENGTH } from '../support/fault-stage.js';
 import { pause } from '../support/load.js';
 import { until } from '../support/until.js';
+import { Secret } from './secret.js';
 
 /** A number in flight ends its epoch after this; the rest is for a loaded machine. */
 const DEADLINE_MS = 10_000;
@@ -15,13 +14,11 @@ const LUA = join(__dirname, '..', '..', 'src', 'modules', 'group-message');
 let faults: FaultStage;
 
 beforeAll(async () => {
-  faults = await FaultStage.open();
+  faults = await FaultStage.open({ HOT_MIN_MEMBERS: '1' });
 }, 120_000);
 afterAll(() => faults.close());
 beforeEach(() => faults.gather(), 30_000);
 
-const inFlight = (topic = faults.topic): Promise<number> =>
-  faults.redisClient.zcard(faults.key('topicInflight', topic));
 const lastSeq = async (topic: string): Promise<number> =>
   Number(await faults.redisClient.hget(faults.key('topicLastSeq', topic), 'seq'));
 const restart = async (): Promise<void> => {
@@ -43,7 +40,10 @@ describe('a node is killed', () => {
     faults.mysql.signal('SIGSTOP');
     const sending = sender.send(faults.nextId(), 'admitted, never appended by its first node');
     void mute.send(faults.nextId(), 'admitted, never appended');
-    await until('both are admitted', async () => (await inFlight()) === 1 && (await inFlight(quiet)) === 1);
+    await until(
+      'both are admitted',
+      async () => (await faults.inFlight()) === 1 && (await faults.inFlight(quiet)) === 1,
+    );
     const admittedAtMs = performance.now();
     const given = await lastSeq(quiet);
     mute.stop();
@@ -71,7 +71,7 @@ describe('a node is killed', () => {
       'SELECT seqid, id FROM im_group_messages WHERE topic = ? AND client_msg_id = ?',
       [faults.topic, id],
     );
-    expect(await inFlight()).toBe(1);
+    expect(await faults.inFlight()).toBe(1);
     faults.nodes[0].kill('SIGKILL');
     const killedAtMs = performance.now();
     faults.wire.restore();
@@ -83,41 +83,49 @@ describe('a node is killed', () => {
     // The dead node's number is still in flight; its deadline lets the cursors pass, though nobody sends.
     await checkPromise(faults.stage, 'demo', faults.topic, faults.members);
   }, 90_000);
+
+  it('between the commit of a recall and the return of its copy: the text is not served, nor filled in meanwhile', async () => {
+    const secret = await Secret.send(faults);
+    await secret.readHot();
+    const close = loadScript(LUA, 'hot_close');
+    const stalled = faults.wire.stallAt([close.sha, '-- Hot, close: ']);
+    await faults.holdMessage(secret.seq, async () => {
+      void secret.recall(0).catch(() => undefined);
+      await until('the change is open', async () => (await secret.page(1)).source === 'mysql');
+      // A copy of the old text must not come back now.
+      for (let read = 0; read < 5; read += 1) await secret.page(1);
+    });
+    await stalled;
+    faults.nodes[0].kill('SIGKILL');
+    faults.wire.restore();
+    for (let read = 0; read < 5; read += 1) await secret.expectGone([1]);
+  }, 90_000);
 });
 
 describe('a node is frozen in the middle of appends', () => {
-  const holdTopicRow = async (connection: Connection): Promise<void> => {
-    await connection.promise().query('BEGIN');
-    await connection.promise().query('SELECT epoch FROM im_topic_seq WHERE topic = ? FOR UPDATE', [faults.topic]);
+  /** Freezes the first node while its rows wait for their fence, for `waitMs` before the fence is free again. */
+  const freeze = async (waitMs: number): Promise<number> => {
+    await faults.holdAppends(async () => {
+      await until('sends pile up', async () => (await faults.inFlight()) >= 12);
+      faults.nodes[0].kill('SIGSTOP');
+      await pause(waitMs);
+    });
+    return performance.now();
   };
 
-  it('and goes on later: its late rows are turned away or were counted as in flight', async () => {
-    const { host, port, user, password, database } = databaseAt(faults.stage.servers, `${faults.stage.name}_demo`);
-    const connection = createConnection({ host, port, user, password, database });
-    const epoch = async (): Promise<number> => {
-      const [row] = await faults.stage.sql<{ epoch: string }>(
-        'demo',
-        'SELECT epoch FROM im_topic_seq WHERE topic = ?',
-        [faults.topic],
-      );
-      return Number(row.epoch);
-    };
-    faults.startLoad();
-    await faults.moreAcks(60);
-    const before = await epoch();
-    // All fences wait for this lock: the node stops with the answer to its fence on the way and its rows not yet sent.
-    await holdTopicRow(connection);
-    await until('sends pile up', async () => (await inFlight()) >= 12);
-    faults.nodes[0].kill('SIGSTOP');
-    const frozenAtMs = performance.now();
-    await connection.promise().query('ROLLBACK');
-    connection.destroy();
-    await until('the others end the epoch of the frozen node', async () => (await epoch()) > before, 40_000);
+  const othersGoOn = async (epochBefore: number): Promise<void> => {
+    await until(
+      'the others end the epoch of the frozen node',
+      async () => (await faults.epoch()) > epochBefore,
+      40_000,
+    );
     const others = [faults.members[1], faults.members[3]];
-    const acks = others.reduce((sum, member) => sum + member.acknowledged.length, 0);
-    const more = (): boolean => others.reduce((sum, member) => sum + member.acknowledged.length, 0) > acks + 20;
-    await until('the others send on', more, 40_000);
-    if (FULL_LENGTH) await pause(20_000 - (performance.now() - frozenAtMs));
+    const acks = (): number => others.reduce((sum, member) => sum + member.acknowledged.length, 0);
+    const before = acks();
+    await until('the others send on', () => acks() > before + 20, 40_000);
+  };
+
+  const thawAndCheck = async (frozenAtMs: number): Promise<void> => {
     faults.nodes[0].kill('SIGCONT');
     const thawedAtMs = performance.now();
     await faults.everyoneSends();
@@ -129,6 +137,28 @@ describe('a node is frozen in the middle of appends', () => {
     expect(late.length).toBeGreaterThan(0);
     checkRefusals(faults.members, 60_000);
     await checkPromise(faults.stage, 'demo', faults.topic, faults.members);
+  };
+
+  it('until its locks and its lease are over: its late rows are turned away', async () => {
+    faults.startLoad();
+    await faults.moreAcks(60);
+    const epoch = await faults.epoch();
+    // The answer to its fence is on the way and its rows are not yet sent; its session keeps the lock.
+    const frozenAtMs = await freeze(0);
+    await othersGoOn(epoch);
+    if (FULL_LENGTH) await pause(20_000 - (performance.now() - frozenAtMs));
+    await thawAndCheck(frozenAtMs);
+  }, 150_000);
+
+  it('only until its epoch is over, its connections still sound: the fence turns its rows away', async () => {
+    faults.startLoad();
+    await faults.moreAcks(60);
+    const epoch = await faults.epoch();
+    // Longer than a lock wait: the frozen session holds nothing.
+    const frozenAtMs = await freeze(2_000);
+    await faults.redisClient.del(faults.key('topicLastSeq'));
+    await othersGoOn(epoch);
+    await thawAndCheck(frozenAtMs);
   }, 150_000);
 });
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { loadScript } from '../../src/platform/redis/redis-scripts.js';
 import type { TestClient } from '../support/client.js';
 import { checkAnswered, checkPromise, checkRefusals } from '../support/checker.js';
-import { FaultStage } from '../support/fault-stage.js';
+import { FaultStage, REDIS_DATABASE } from '../support/fault-stage.js';
 import { until } from '../support/until.js';
 
 const LUA = join(__dirname, '..', '..', 'src', 'modules', 'group-message');
@@ -67,6 +67,7 @@ describe('the connection to Redis is cut while a command runs', () => {
       await realtimeHeals();
       await check();
       expect(faults.members.map((member) => member.connections)).toEqual([1, 1, 1, 1]);
+      expect(await faults.usedDatabases()).toEqual([REDIS_DATABASE]);
     },
     60_000,
   );

@@ -6,7 +6,7 @@ import { until } from '../support/until.js';
 /** A message whose text must not be readable anywhere once it was recalled. */
 export class Secret {
   private readonly text = `secret ${randomUUID()}`;
-  private seq = 0;
+  seq = 0;
 
   private constructor(
     private readonly topic: string,
@@ -36,9 +36,9 @@ export class Secret {
     }
   }
 
-  async recall(): Promise<void> {
+  async recall(node = 1): Promise<void> {
     const payload = { topic: this.topic, seq: this.seq };
-    await until('the secret is recalled', async () => (await this.clients[1].emit('message:recall', payload)).ok);
+    await until('the secret is recalled', async () => (await this.clients[node].emit('message:recall', payload)).ok);
   }
 
   page(node: number): Promise<PageAck> {
@@ -46,12 +46,12 @@ export class Secret {
   }
 
   /** The recalled message is there, its text is not, whichever way it is read. */
-  async expectGone(): Promise<void> {
+  async expectGone(nodes: readonly number[] = [0, 1]): Promise<void> {
     const queries = [
       { afterSeq: this.seq - 1, limit: 5 },
       { beforeSeq: this.seq + 1, limit: 5 },
     ];
-    for (const client of this.clients) {
+    for (const client of nodes.map((node) => this.clients[node])) {
       for (const query of queries) {
         const page = await until('the page is answered', async () => {
           const answer = await client.history(this.topic, query);

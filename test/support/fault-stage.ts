@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { Redis } from 'ioredis';
+import { createConnection } from 'mysql2';
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- plain CommonJS of the launcher
 const { startMysql } = require('../../scripts/lib/mysql-server.js') as { startMysql: StartServer };
 // eslint-disable-next-line @typescript-eslint/no-require-imports
 const { startRedis } = require('../../scripts/lib/redis-server.js') as { startRedis: StartServer };
 import { asTenantId } from '../../src/platform/ids/ids.js';
 import { RedisKeys } from '../../src/platform/redis/keys.js';
+import { databaseAt } from './environment.js';
 import { Member } from './load.js';
 import type { NodeProcess } from './nodes.js';
 import { Stage, type TestUser } from './stage.js';
@@ -70,9 +72,14 @@ export class PrivateServer {
 /** The long variants of the faults; `npm test` shortens them. */
 export const FULL_LENGTH = process.env.FAULTS_FULL === '1';
 
+/** Not database 0, so that a command that is sent again after a reconnect and lands there does not go unseen. */
+export const REDIS_DATABASE = 1;
+const redisUrl = (port: number): string => `redis://127.0.0.1:${port}/${REDIS_DATABASE}`;
+
 const ACCOUNTS = ['alice', 'bob', 'carol', 'dave'];
 
-type TopicKey = 'topicLastSeq' | 'topicInflight' | 'topicInflightDeadline' | 'topicHot' | 'topicHotMeta';
+/** Redis keys of a topic that can be lost alone. */
+export type TopicKey = 'topicLastSeq' | 'topicInflight' | 'topicInflightDeadline' | 'topicHot' | 'topicHotMeta';
 
 /** Two nodes, their own Redis and MySQL, one group whose members send and follow it all the time. */
 export class FaultStage {
@@ -96,7 +103,7 @@ export class FaultStage {
     readonly wire: Wire,
     readonly stage: Stage,
   ) {
-    this.redisClient = new Redis(redis.url, { maxRetriesPerRequest: null });
+    this.redisClient = new Redis(redisUrl(redis.server.port), { maxRetriesPerRequest: null });
     this.redisClient.on('error', () => undefined);
   }
 
@@ -104,13 +111,10 @@ export class FaultStage {
     const folder = mkdtempSync(join(tmpdir(), 'tf-'));
     const [mysql, redis] = await Promise.all([PrivateServer.mysql(folder), PrivateServer.redis(folder)]);
     const wire = await Wire.open(redis.server.port);
-    const stage = await Stage.open(settings, { mysql: mysql.url, redis: redis.url });
+    const stage = await Stage.open(settings, { mysql: mysql.url, redis: redisUrl(redis.server.port) });
     const faults = new FaultStage(folder, mysql, redis, wire, stage);
     faults.tenant = await stage.tenant('demo', ACCOUNTS);
-    faults.nodes = await Promise.all([
-      stage.process({ REDIS_URL: `redis://127.0.0.1:${wire.port}/0` }),
-      stage.process(),
-    ]);
+    faults.nodes = await Promise.all([stage.process({ REDIS_URL: redisUrl(wire.port) }), stage.process()]);
     faults.users = await Promise.all(ACCOUNTS.map((account) => stage.login(faults.nodes[0], 'demo', account)));
     return faults;
   }
@@ -171,16 +175,38 @@ export class FaultStage {
     await until('every member is acknowledged a send', all, timeoutMs);
   }
 
-  /** Waits until all members know everything that was given a number up to now, or know that it will not come. */
-  async cursorsReach(seq: number, timeoutMs = 60_000): Promise<void> {
-    const all = (): boolean => this.members.every((member) => member.cursor >= seq);
-    await until(`all cursors reach ${seq}`, all, timeoutMs);
+  /** The epoch that MySQL knows for the group. */
+  async epoch(): Promise<number> {
+    const sql = 'SELECT epoch FROM im_topic_seq WHERE topic = ?';
+    return Number((await this.stage.sql<{ epoch: string }>('demo', sql, [this.topic]))[0].epoch);
+  }
+
+  /** Numbers of the group that were given out and are not settled. */
+  inFlight(topic = this.topic): Promise<number> {
+    return this.redisClient.zcard(this.key('topicInflight', topic));
+  }
+
+  /** Holds the group's appends up before their fence while `work` runs, at most for the lock wait of 1 s each. */
+  holdAppends(work: () => Promise<void>): Promise<void> {
+    return this.hold('SELECT epoch FROM im_topic_seq WHERE topic = ? FOR UPDATE', [this.topic], work);
+  }
+
+  /** Holds a change of one message up before its decision while `work` runs. */
+  holdMessage(seq: number, work: () => Promise<void>): Promise<void> {
+    const sql = 'SELECT id FROM im_group_messages WHERE topic = ? AND seqid = ? FOR UPDATE';
+    return this.hold(sql, [this.topic, seq], work);
   }
 
   /** Name of a Redis key of the group. */
   key(family: TopicKey, topic = this.topic): string {
     const keys = new RedisKeys({ REDIS_KEY_PREFIX: this.stage.name });
     return keys.of(family, { t: asTenantId(this.tenant), topic });
+  }
+
+  /** Numbers of the Redis databases that hold anything. */
+  async usedDatabases(): Promise<number[]> {
+    const keyspace = await this.redisClient.info('keyspace');
+    return [...keyspace.matchAll(/^db(\d+):/gm)].map(([, number]) => Number(number));
   }
 
   /** A figure of one node's `/metrics`, summed over its labels. */
@@ -190,6 +216,19 @@ export class FaultStage {
     return lines
       .filter((line) => line.includes(labels))
       .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+  }
+
+  private async hold(sql: string, values: unknown[], work: () => Promise<void>): Promise<void> {
+    const { host, port, user, password, database } = databaseAt(this.stage.servers, `${this.stage.name}_demo`);
+    const connection = createConnection({ host, port, user, password, database });
+    try {
+      await connection.promise().query('BEGIN');
+      await connection.promise().query(sql, values);
+      await work();
+      await connection.promise().query('ROLLBACK');
+    } finally {
+      connection.destroy();
+    }
   }
 
   async close(): Promise<void> {

@@ -55,6 +55,8 @@ export class Member {
   connections = 0;
   resyncs = 0;
   callTimeoutMs = CALL_TIMEOUT_MS;
+  /** Longest pause before a refused send is repeated; the pauses double up to it. */
+  retryWithinMs = 300;
   private client: TestClient | null = null;
   private connecting: Promise<TestClient> | null = null;
   private stopped = false;
@@ -80,14 +82,15 @@ export class Member {
   /** Sends until it is acknowledged, with the same id, however often it is refused or left without an answer. */
   async send(clientMsgId: string, text: string): Promise<void> {
     const sentAtMs = performance.now();
-    while (!this.stopped) {
+    for (let attempt = 0; !this.stopped; attempt += 1) {
       const ack = await this.sendOnce(clientMsgId, text);
       if (ack?.ok) {
         const { seq, messageId, duplicate } = ack;
         this.acknowledged.push({ clientMsgId, seq, messageId, duplicate, sentAtMs, ackedAtMs: performance.now() });
         return;
       }
-      await pause(Math.min((ack?.error as ErrorBody | undefined)?.retryAfterMs ?? 100, 300));
+      const told = (ack?.error as ErrorBody | undefined)?.retryAfterMs ?? 100;
+      await pause(Math.min(told * 2 ** Math.min(attempt, 6), this.retryWithinMs) * (0.5 + Math.random() / 2));
     }
   }
 
