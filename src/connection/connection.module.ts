@@ -6,6 +6,7 @@ import { MessagingModule } from '../modules/messaging/messaging.module.js';
 import { PresenceModule } from '../modules/presence/presence.module.js';
 import { Closing } from './closing.js';
 import { ConnectionService } from './connection.service.js';
+import { Evictions } from './evictions.js';
 import { Handshake } from './handshake.js';
 import { LocalSockets } from './local-sockets.js';
 import { MembershipService } from './membership.service.js';
@@ -19,6 +20,7 @@ import { TopicGateway } from './topic.gateway.js';
   providers: [
     Closing,
     ConnectionService,
+    Evictions,
     Handshake,
     LocalSockets,
     MembershipService,

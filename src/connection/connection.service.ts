@@ -1,10 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { PresenceService } from '../modules/presence/presence.service.js';
-import { TenantService } from '../modules/tenant/tenant.service.js';
-import type { TenantId } from '../platform/ids/ids.js';
 import { Logger } from '../platform/observe/logger.js';
 import { Metrics } from '../platform/observe/metrics.js';
-import { NodeBus } from '../platform/redis/node-bus.js';
 import { userRoom } from '../platform/socket/rooms.js';
 import type { ClientSocket } from '../platform/socket/socket-client.js';
 import { SocketRouter } from '../platform/socket/socket-router.js';
@@ -33,8 +30,6 @@ export class ConnectionService implements OnApplicationBootstrap {
     private readonly membership: MembershipService,
     private readonly closing: Closing,
     private readonly presence: PresenceService,
-    private readonly tenants: TenantService,
-    private readonly bus: NodeBus,
     private readonly log: Logger,
     metrics: Metrics,
   ) {
@@ -46,12 +41,6 @@ export class ConnectionService implements OnApplicationBootstrap {
     namespace.use((client, next) => this.handshake.middleware(client as unknown as ClientSocket, next));
     namespace.on('connection', (client) => void this.open(client as unknown as ClientSocket));
     this.presence.countConnections(() => this.local.size);
-    this.bus.handle<{ tenant: TenantId; sessionId: string }>('session:close', ({ tenant, sessionId }) => {
-      for (const client of this.local.ofSession(tenant, sessionId)) this.closing.close(client, 'revoked');
-    });
-    this.tenants.onDisabled((tenant) => {
-      for (const client of this.local.ofTenant(tenant)) this.closing.close(client, 'tenant_disabled');
-    });
   }
 
   private async open(client: ClientSocket): Promise<void> {

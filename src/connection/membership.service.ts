@@ -42,37 +42,48 @@ export class MembershipService implements OnModuleInit {
   /** Joins a socket to all topics of its user. @returns how many they are */
   async joinAll(client: ClientSocket): Promise<number> {
     const { tenant, uid } = client.data.actor;
-    const topics = await this.decided(client, () => this.groups.topicsOf(tenant, uid));
-    const rooms = topics.map((topic) => topicRoom(tenant, topic));
-    if (rooms.length > 0) await client.join(rooms);
-    return rooms.length;
+    const topics = await this.decided(
+      client,
+      () => this.groups.topicsOf(tenant, uid),
+      (found) => void client.join(found.map((topic) => topicRoom(tenant, topic))),
+    );
+    return topics.length;
   }
 
   /** Joins one topic if `check` allows it; what it throws is the caller's answer. */
   async join<T>(client: ClientSocket, topic: Topic, check: () => Promise<T>): Promise<T> {
-    const allowed = await this.decided(client, check);
-    await client.join(topicRoom(client.data.actor.tenant, topic));
-    return allowed;
+    const room = topicRoom(client.data.actor.tenant, topic);
+    return this.decided(client, check, () => void client.join(room));
   }
 
   /** Reads all memberships of this node's sockets again, leaves what is gone and joins what is new. */
   async rereadAll(): Promise<void> {
     for (const client of this.local.all()) {
       const { tenant, uid } = client.data.actor;
-      const topics = await this.decided(client, () => this.groups.topicsOf(tenant, uid));
-      const rooms = new Set(topics.map((topic) => topicRoom(tenant, topic)));
-      for (const room of client.rooms) if (isMembersRoom(room) && !rooms.has(room)) void client.leave(room);
-      if (client.data.subscribe === 'all' && client.connected && rooms.size > 0) void client.join([...rooms]);
+      await this.decided(
+        client,
+        () => this.groups.topicsOf(tenant, uid),
+        (topics) => {
+          const rooms = new Set(topics.map((topic) => topicRoom(tenant, topic)));
+          for (const room of client.rooms) if (isMembersRoom(room) && !rooms.has(room)) void client.leave(room);
+          if (client.data.subscribe === 'all' && client.connected) void client.join([...rooms]);
+        },
+      );
     }
     await this.sockets.subscribed();
   }
 
-  /** Runs `read` until no change of membership came in between; the caller acts on it in the same turn. */
-  private async decided<T>(client: ClientSocket, read: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `read` until no change of membership came in between, then `act` on it: without an await after the comparison,
+   * since even the next microtask may be a kick's.
+   */
+  private async decided<T>(client: ClientSocket, read: () => Promise<T>, act: (result: T) => void): Promise<T> {
     for (let decision = 0; decision < MAX_DECISIONS; decision += 1) {
       const before = client.data.membershipChanges;
       const result = await read();
-      if (client.data.membershipChanges === before) return result;
+      if (client.data.membershipChanges !== before) continue;
+      act(result);
+      return result;
     }
     throw new AppError('OVERLOADED', { retryAfterMs: 1000 });
   }

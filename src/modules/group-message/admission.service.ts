@@ -90,7 +90,8 @@ export class AdmissionService {
 
   private async admitThroughDetours(claimant: Claimant): Promise<Admission> {
     const { tenant, topic, uid } = claimant;
-    for (let detour = 0; detour < MAX_DETOURS; detour += 1) {
+    let waitUntil: number | null = null;
+    for (let detours = 0; detours < MAX_DETOURS;) {
       const reply = await this.redis.admit(claimant, IN_FLIGHT_DEADLINE_MS, this.lives);
       switch (reply.status) {
         case 'ADMITTED':
@@ -101,13 +102,23 @@ export class AdmissionService {
             stored: { seq: reply.seq, id: reply.messageId, createdAt: new Date(reply.createdAt) },
           };
         case 'NEEDS_ACCESS':
+          detours += 1;
           await this.groups.loadAccess(tenant, topic, uid);
           break;
         case 'NEEDS_REBASE':
+          detours += 1;
           await this.rebases.rebase(tenant, topic, reply.doubt, reply.epoch);
           break;
-        case 'PENDING':
-          return this.awaitOther(claimant);
+        case 'PENDING': {
+          // Another attempt of the same message is under way: what it stored is the answer, or it settles soon, or the
+          // caller asks again.
+          const stored = waitUntil === null ? await this.lookUp(claimant) : null;
+          if (stored) return { status: 'DONE', stored };
+          waitUntil ??= performance.now() + PENDING_WAIT_MS;
+          if (performance.now() >= waitUntil) throw new AppError('IN_PROGRESS', { retryAfterMs: 500 });
+          await new Promise((resolve) => setTimeout(resolve, PENDING_POLL_MS));
+          break;
+        }
         case 'CONFLICT':
           throw new AppError('IDEMPOTENCY_CONFLICT');
         case 'NOT_MEMBER':
@@ -122,25 +133,10 @@ export class AdmissionService {
     throw new AppError('SEQ_UNAVAILABLE', { retryAfterMs: 500 });
   }
 
-  /** Another attempt of the same message is under way: what it stored is the answer, or it settles soon, or the caller asks again. */
-  private async awaitOther(claimant: Claimant): Promise<Admission> {
-    const stored = await this.store.findByClientId(claimant.tenant, claimant.topic, claimant.uid, claimant.clientMsgId);
-    if (stored) {
-      if (stored.digest.toString('hex') !== claimant.digest) throw new AppError('IDEMPOTENCY_CONFLICT');
-      return { status: 'DONE', stored };
-    }
-    for (const until = performance.now() + PENDING_WAIT_MS; performance.now() < until;) {
-      await new Promise((resolve) => setTimeout(resolve, PENDING_POLL_MS));
-      const reply = await this.redis.admit(claimant, IN_FLIGHT_DEADLINE_MS, this.lives);
-      if (reply.status === 'ADMITTED') return reply;
-      if (reply.status === 'DONE') {
-        return {
-          status: 'DONE',
-          stored: { seq: reply.seq, id: reply.messageId, createdAt: new Date(reply.createdAt) },
-        };
-      }
-      if (reply.status !== 'PENDING') break;
-    }
-    throw new AppError('IN_PROGRESS', { retryAfterMs: 500 });
+  /** @throws AppError IDEMPOTENCY_CONFLICT when the client id is stored with another body */
+  private async lookUp({ tenant, topic, uid, clientMsgId, digest }: Claimant): Promise<StoredMessage | null> {
+    const stored = await this.store.findByClientId(tenant, topic, uid, clientMsgId);
+    if (stored && stored.digest.toString('hex') !== digest) throw new AppError('IDEMPOTENCY_CONFLICT');
+    return stored;
   }
 }

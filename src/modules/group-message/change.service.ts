@@ -16,6 +16,13 @@ import type { ChangeAnswer, MessageChange } from './group-message.types.js';
 import { HotRedis } from './hot.redis.js';
 import { messageOf, type MessageRow } from './message-row.js';
 
+/**
+ * Is it certain that nothing was committed? A time-out of ours or a lost connection says nothing; then the open change
+ * stays, and drops the hot set in time.
+ */
+const isKnown = (error: unknown): boolean =>
+  error instanceof AppError ? error.code !== 'STORAGE_UNAVAILABLE' : errnoOf(error) !== undefined;
+
 /** A decided change of the held row: null when it is done already. */
 type Decided = { readonly row: MessageRow; readonly change: number | null };
 
@@ -51,8 +58,7 @@ export class ChangeService {
     try {
       done = await this.store.transaction(actor.tenant, (tx) => this.write(tx, actor, topic, seq, change));
     } catch (error) {
-      // Known not to be committed; else the open change stays and drops the set in time.
-      if (error instanceof AppError || errnoOf(error) !== undefined) await this.close(actor, topic, seq, token, null);
+      if (isKnown(error)) await this.close(actor, topic, seq, token, null);
       throw error;
     }
     // 3. Bring the new form, and tell.

@@ -1,6 +1,6 @@
 import { createPool, type Pool, type PoolConnection, type QueryOptions } from 'mysql2';
 import type { ConnectionInfo } from './connection-info.js';
-import { errnoOf } from './mysql-errors.js';
+import { errnoOf, isUnavailable } from './mysql-errors.js';
 import { configureSession, sessionStatements, WRITER_IDLE_TIMEOUT_MS, type Flavor } from './session-settings.js';
 
 /** A statement was sent and its answer did not come in time: the server may still carry it out. */
@@ -54,10 +54,10 @@ export class WriterSession {
   /** Opens a transaction with its first statement, in one round trip. @returns what that statement answers */
   async begin<T>(sql: string, values?: readonly unknown[]): Promise<T[]> {
     this.open = true;
-    const [, rows] = (await this.run({ sql: `START TRANSACTION; ${sql}`, values: values as unknown[] | undefined })) as [
-      unknown,
-      T[],
-    ];
+    const [, rows] = (await this.run({
+      sql: `START TRANSACTION; ${sql}`,
+      values: values as unknown[] | undefined,
+    })) as [unknown, T[]];
     return rows;
   }
 
@@ -67,7 +67,9 @@ export class WriterSession {
    * @throws CommitUnknown when it was not answered
    */
   async writeAndCommit(sql: string, values?: readonly unknown[]): Promise<WriteResult> {
-    const results = await this.committing(() => this.run({ sql: `${sql}; COMMIT`, values: values as unknown[] | undefined }));
+    const results = await this.committing(() =>
+      this.run({ sql: `${sql}; COMMIT`, values: values as unknown[] | undefined }),
+    );
     return (results as [WriteResult, unknown])[0];
   }
 
@@ -100,9 +102,10 @@ export class WriterSession {
       this.open = false;
       return result;
     } catch (cause) {
+      // What the server answered to the write before the COMMIT is a plain failure: ROLLBACK follows. A statement that was
+      // cut short may have been the COMMIT itself.
       const errno = errnoOf(cause);
-      // What the server answered to the write before the COMMIT is a plain failure: ROLLBACK follows.
-      if (errno !== undefined && !COMMIT_ERRORS.has(errno)) throw cause;
+      if (errno !== undefined && !COMMIT_ERRORS.has(errno) && !isUnavailable(cause)) throw cause;
       this.destroy();
       throw new CommitUnknown({ cause });
     }

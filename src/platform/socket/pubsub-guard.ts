@@ -1,29 +1,36 @@
 import type { RedisClient } from '../redis/redis-clients.js';
 
 const PUBLISHING = ['publish', 'spublish'] as const;
-const SUBSCRIBING = ['ssubscribe', 'sunsubscribe', 'subscribe', 'unsubscribe', 'psubscribe', 'punsubscribe'] as const;
+const SUBSCRIBING = ['ssubscribe', 'subscribe', 'psubscribe'] as const;
+const UNSUBSCRIBING = ['sunsubscribe', 'unsubscribe', 'punsubscribe'] as const;
+const RETRY_MS = 250;
+
+type Call = (...args: unknown[]) => Promise<unknown>;
 
 export interface PubSubEvents {
   /** What was published is lost for the other nodes. */
   publishFailed(error: Error): void;
-  /** A subscription may be missing on this node. */
+  /** A subscription was missing on this node for a while; it is being asked for again. */
   subscribeFailed(error: Error): void;
 }
 
 /**
- * The Redis adapter awaits neither publish nor subscribe; one rejection would end the process as unhandled. Every such
- * promise gets a handler here, and those of subscriptions are kept until they have taken effect.
+ * The Redis adapter awaits neither publish nor subscribe; one rejection would end the process as unhandled, and a refused
+ * subscription would leave a room deaf. Every such promise gets a handler here; subscriptions are asked for until they are
+ * granted or no longer wanted, and can be waited for.
  */
 export class PubSubGuard {
   private readonly pending = new Set<Promise<unknown>>();
+  private readonly wanted = new Set<string>();
 
   constructor(
     pub: RedisClient,
     sub: RedisClient,
     private readonly events: PubSubEvents,
   ) {
-    for (const method of PUBLISHING) this.wrap(pub, method, false);
-    for (const method of SUBSCRIBING) this.wrap(sub, method, true);
+    for (const method of PUBLISHING) this.wrap(pub, method, (call) => this.publish(call));
+    for (const method of SUBSCRIBING) this.wrap(sub, method, (call, channels) => this.subscribe(call, channels));
+    for (const method of UNSUBSCRIBING) this.wrap(sub, method, (call, channels) => this.unsubscribe(call, channels));
   }
 
   /** Resolves when every subscription asked for until now has been answered by Redis, whether granted or refused. */
@@ -31,21 +38,46 @@ export class PubSubGuard {
     if (this.pending.size > 0) await Promise.allSettled(this.pending);
   }
 
-  private wrap(client: RedisClient, method: string, isSubscription: boolean): void {
-    const methods = client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+  private publish(call: () => Promise<unknown>): Promise<unknown> {
+    const promise = call();
+    promise.catch((error: Error) => this.events.publishFailed(error));
+    return promise;
+  }
+
+  private subscribe(call: () => Promise<unknown>, channels: readonly string[]): Promise<unknown> {
+    for (const channel of channels) this.wanted.add(channel);
+    const promise = call();
+    this.pending.add(promise);
+    promise.then(
+      () => this.pending.delete(promise),
+      (error: Error) => {
+        this.pending.delete(promise);
+        this.events.subscribeFailed(error);
+        const retry = (): void => {
+          if (channels.some((channel) => this.wanted.has(channel)))
+            void this.subscribe(call, channels).catch(() => undefined);
+        };
+        setTimeout(retry, RETRY_MS).unref();
+      },
+    );
+    return promise;
+  }
+
+  private unsubscribe(call: () => Promise<unknown>, channels: readonly string[]): Promise<unknown> {
+    for (const channel of channels) this.wanted.delete(channel);
+    const promise = call();
+    // A subscription that could not be ended costs some traffic; the adapter drops what it has no room for.
+    promise.catch(() => undefined);
+    return promise;
+  }
+
+  private wrap(
+    client: RedisClient,
+    method: string,
+    guarded: (call: () => Promise<unknown>, channels: readonly string[]) => Promise<unknown>,
+  ): void {
+    const methods = client as unknown as Record<string, Call>;
     const original = methods[method].bind(client);
-    methods[method] = (...args: unknown[]): Promise<unknown> => {
-      const promise = original(...args);
-      if (isSubscription) this.pending.add(promise);
-      promise.then(
-        () => this.pending.delete(promise),
-        (error: Error) => {
-          this.pending.delete(promise);
-          if (isSubscription) this.events.subscribeFailed(error);
-          else this.events.publishFailed(error);
-        },
-      );
-      return promise;
-    };
+    methods[method] = (...args) => guarded(() => original(...args), args.flat().map(String));
   }
 }
