@@ -55,6 +55,7 @@ export class ConnectionService implements OnApplicationBootstrap {
     // 2. Topics, and their subscriptions between the nodes.
     const topics = client.data.subscribe === 'all' ? await this.joinTopics(client) : 0;
     if (topics === null) return void client.disconnect(true);
+    // Without Redis it is ready all the same: reads go on, and the gap is told when Redis is back.
     await this.sockets.subscribed();
     if (!client.connected) return;
     // 3. Ready: from now on nothing of those topics is missed on a healthy connection.

@@ -3,7 +3,7 @@ import { ArrayMaxSize, ArrayMinSize, IsArray } from 'class-validator';
 import { ConversationService } from '../modules/conversation/conversation.service.js';
 import { MessagingService } from '../modules/messaging/messaging.service.js';
 import { toAppError } from '../platform/errors/to-app-error.js';
-import type { ErrorBody } from '../platform/errors/app-error.js';
+import { AppError, type ErrorBody } from '../platform/errors/app-error.js';
 import { IsTopicName } from '../platform/http/rules.js';
 import type { Topic } from '../platform/ids/ids.js';
 import { topicRoom } from '../platform/socket/rooms.js';
@@ -19,6 +19,8 @@ class TopicsDto {
   @IsTopicName({ each: true })
   topics: Topic[];
 }
+
+const NOT_HEARD = 'Messages of other nodes are not heard right now; pull, and subscribe again.';
 
 interface TopicAnswer {
   readonly topic: Topic;
@@ -58,7 +60,9 @@ export class TopicGateway {
     try {
       const role = await this.membership.join(client, topic, () => this.messaging.roleOf(actor, topic));
       // The head comes after the subscription took effect: what is stored later is heard.
-      await this.sockets.subscribed();
+      if (!(await this.sockets.subscribed())) {
+        throw new AppError('SHORT_STATE_UNAVAILABLE', { message: NOT_HEARD, retryAfterMs: 1000 });
+      }
       return { topic, ...(await this.messaging.head(actor.tenant, topic)), readSeq, role };
     } catch (error) {
       return { topic, error: toAppError(error).toBody() };

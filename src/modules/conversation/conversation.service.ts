@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { AppError } from '../../platform/errors/app-error.js';
 import { compareIds, type Actor, type Topic } from '../../platform/ids/ids.js';
 import { groupIdOf } from '../../platform/ids/topic.js';
 import { GroupService } from '../group/group.service.js';
-import type { Message } from '../group-message/group-message.types.js';
+import type { HistoryPage, Message } from '../group-message/group-message.types.js';
 import { MessagingService } from '../messaging/messaging.service.js';
 import { CursorStore } from './cursor.store.js';
 
@@ -44,18 +45,31 @@ export class ConversationService {
     ]);
     const items = await Promise.all(
       topics.map(async (topic) => {
-        const page = await this.messaging.history(actor, topic, { limit: 1 });
-        return {
-          topic,
-          name: names.get(topic) ?? '',
-          lastSeq: page.lastSeq,
-          readSeq: read.get(topic) ?? 0,
-          unread: unread.get(topic) ?? 0,
-          lastMessage: page.messages[0] ?? null,
-        };
+        const page = await this.newest(actor, topic);
+        if (!page) return [];
+        return [
+          {
+            topic,
+            name: names.get(topic) ?? '',
+            lastSeq: page.lastSeq,
+            readSeq: read.get(topic) ?? 0,
+            unread: unread.get(topic) ?? 0,
+            lastMessage: page.messages[0] ?? null,
+          },
+        ];
       }),
     );
-    return { items, nextCursor: rest.length > limit ? topics[topics.length - 1] : null };
+    return { items: items.flat(), nextCursor: rest.length > limit ? topics[topics.length - 1] : null };
+  }
+
+  /** Null when the topic has ended for him since the list was read. */
+  private async newest(actor: Actor, topic: Topic): Promise<HistoryPage | null> {
+    try {
+      return await this.messaging.history(actor, topic, { limit: 1 });
+    } catch (error) {
+      if (error instanceof AppError && (error.code === 'NOT_MEMBER' || error.code === 'GROUP_DISMISSED')) return null;
+      throw error;
+    }
   }
 
   /** How far the user has read each topic. */

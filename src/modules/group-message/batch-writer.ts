@@ -120,6 +120,10 @@ export class BatchWriter {
       );
       stop();
       batch.forEach((waiting, index) => waiting.resolve(outcomes[index]));
+      // The storage is away: those who wait must not wait for one time-out after the other. They were never sent.
+      const away = outcomes.find(isAway);
+      if (away)
+        for (const waiting of shard.waiting.splice(0)) waiting.resolve({ kind: 'not-stored', error: away.error });
     }
     shard.flushing = false;
   }
@@ -161,6 +165,12 @@ export class BatchWriter {
     return rows.map((row) => outcomes.get(row)!);
   }
 }
+
+type Failed = Extract<AppendOutcome, { readonly error: unknown }>;
+
+/** Did the whole database not answer, as opposed to this row being wrong? */
+export const isAway = (outcome: AppendOutcome): outcome is Failed =>
+  'error' in outcome && (outcome.kind === 'unknown' || isUnavailable(outcome.error));
 
 function takeBatch(waiting: Waiting[]): Waiting[] {
   let bytes = 0;

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { escape } from 'mysql2';
 import type { ErrorCode } from '../../platform/errors/error-table.js';
 import type { Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
+import { Coalesced } from '../../platform/mysql/coalesced.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import type { WriterSession } from '../../platform/mysql/writer-pool.js';
 import { GroupService } from '../group/group.service.js';
@@ -59,6 +60,9 @@ const KEEP_EXISTING = 'ON DUPLICATE KEY UPDATE seqid = seqid';
 /** The only place that knows the table of group messages. */
 @Injectable()
 export class GroupMessageStore {
+  /** Pages of one group that many read at once, after its hot set was lost for example. */
+  private readonly reads = new Coalesced<MessageRow[]>();
+
   constructor(
     private readonly tenants: TenantDataSources,
     private readonly topics: TopicService,
@@ -135,12 +139,10 @@ export class GroupMessageStore {
 
   /** Rows above `afterSeq`, ascending, void ones included. */
   rowsAfter(tenant: TenantId, topic: Topic, afterSeq: number, limit: number): Promise<MessageRow[]> {
-    return this.tenants.run(tenant, (db) =>
-      db.query<MessageRow>(
-        `SELECT ${MESSAGE_COLUMNS} FROM im_group_messages WHERE topic = ? AND seqid > ? ORDER BY seqid LIMIT ?`,
-        [topic, afterSeq, limit],
-      ),
-    );
+    return this.shared(tenant, `${topic} > ${afterSeq} ${limit}`, [
+      `SELECT ${MESSAGE_COLUMNS} FROM im_group_messages WHERE topic = ? AND seqid > ? ORDER BY seqid LIMIT ?`,
+      [topic, afterSeq, limit],
+    ]);
   }
 
   /** Rows below `beforeSeq` (null: from the newest) down to above `floorSeq`, descending, void ones included. */
@@ -151,18 +153,23 @@ export class GroupMessageStore {
     floorSeq: number,
     limit: number,
   ): Promise<MessageRow[]> {
-    return this.tenants.run(tenant, (db) =>
-      db.query<MessageRow>(
-        `SELECT ${MESSAGE_COLUMNS} FROM im_group_messages
-         WHERE topic = ? AND seqid < ? AND seqid > ? ORDER BY seqid DESC LIMIT ?`,
-        [topic, beforeSeq ?? Number.MAX_SAFE_INTEGER, floorSeq, limit],
-      ),
-    );
+    const before = beforeSeq ?? Number.MAX_SAFE_INTEGER;
+    return this.shared(tenant, `${topic} < ${before} ${floorSeq} ${limit}`, [
+      `SELECT ${MESSAGE_COLUMNS} FROM im_group_messages
+       WHERE topic = ? AND seqid < ? AND seqid > ? ORDER BY seqid DESC LIMIT ?`,
+      [topic, before, floorSeq, limit],
+    ]);
   }
 
   async rowAt(tenant: TenantId, topic: Topic, seq: Seq | number): Promise<MessageRow | null> {
     const [row] = await this.rowsAfter(tenant, topic, seq - 1, 1);
     return row && Number(row.seqid) === seq ? row : null;
+  }
+
+  private shared(tenant: TenantId, key: string, [sql, values]: [string, unknown[]]): Promise<MessageRow[]> {
+    return this.reads.run(`${tenant} ${key}`, () =>
+      this.tenants.run(tenant, (db) => db.query<MessageRow>(sql, values)),
+    );
   }
 
   private async insertFenced(

@@ -72,7 +72,7 @@ export class HistoryService {
     if (answer.kind === 'page') return answer.page;
     if (answer.kind === 'refused') throw new AppError(answer.code);
     if (answer.kind === 'cold') {
-      const { page, examined } = await this.mysql.read(actor, topic, query, answer.floor, answer.head);
+      const { page, examined } = await this.mysql.read(actor, topic, query, answer.floor, answer.head, answer.hidden);
       this.hot.refill(actor.tenant, topic, answer, examined);
       return page;
     }

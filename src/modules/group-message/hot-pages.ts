@@ -24,6 +24,8 @@ export interface ColdAnswer {
   readonly head: TopicHead;
   /** Rows that are read now may be filled in under it; null = not. */
   readonly generation: string | null;
+  /** What the reader deleted for himself; null = ask for the range. */
+  readonly hidden: ReadonlySet<number> | null;
 }
 
 export type HotAnswer =
@@ -53,7 +55,7 @@ export class HotPages {
         await this.groups.loadAccess(actor.tenant, topic, actor.uid);
         reply = await this.page(actor, topic, query);
       }
-      return this.answer(actor, topic, reply);
+      return await this.answer(actor, topic, reply);
     } catch (error) {
       if (error instanceof RedisUnavailable) return { kind: 'unknown' };
       throw error;
@@ -87,7 +89,7 @@ export class HotPages {
     });
   }
 
-  private answer(actor: Actor, topic: Topic, reply: PageReply): HotAnswer {
+  private async answer(actor: Actor, topic: Topic, reply: PageReply): Promise<HotAnswer> {
     switch (reply.status) {
       case 'NEEDS_ACCESS':
         return { kind: 'unknown' };
@@ -109,20 +111,26 @@ export class HotPages {
       }
       case 'COLD': {
         const head = this.heads.remember(actor.tenant, topic, reply);
-        if (reply.hidesToken !== null) this.loadHides(actor, topic, reply.hidesToken);
-        return { kind: 'cold', floor: reply.floor, head, generation: reply.generation };
+        const hidden = await this.hidden(actor, topic, reply.hides, reply.hidesToken);
+        return { kind: 'cold', floor: reply.floor, head, generation: reply.generation, hidden };
       }
     }
   }
 
-  private loadHides(actor: Actor, topic: Topic, token: string): void {
-    const load = async (): Promise<void> => {
-      const all = Number.MAX_SAFE_INTEGER;
-      const seqs = await this.changes.hidden(actor.tenant, topic, actor.uid, 0, all, MAX_HIDES + 1);
-      if (seqs.length <= MAX_HIDES) await this.redis.fillHides(actor.tenant, topic, actor.uid, token, seqs);
-    };
-    load().catch((error: Error) => {
+  private async hidden(
+    actor: Actor,
+    topic: Topic,
+    hides: 'none' | 'some' | 'unknown',
+    token: string,
+  ): Promise<ReadonlySet<number> | null> {
+    if (hides === 'none') return new Set();
+    if (hides === 'some') return null;
+    const all = Number.MAX_SAFE_INTEGER;
+    const seqs = await this.changes.hidden(actor.tenant, topic, actor.uid, 0, all, MAX_HIDES + 1);
+    if (seqs.length > MAX_HIDES) return null;
+    this.redis.fillHides(actor.tenant, topic, actor.uid, token, seqs).catch((error: Error) => {
       this.log.debug({ tenant: actor.tenant, topic, error: error.message }, 'own deletions were not cached');
     });
+    return new Set(seqs);
   }
 }

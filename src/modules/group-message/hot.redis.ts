@@ -51,8 +51,10 @@ export type PageReply =
       /** Rows read from now on may be filled in under it; null = not. */
       readonly generation: string | null;
       readonly reason: string;
-      /** Set when the reader's own deletions should be filled under it. */
-      readonly hidesToken: string | null;
+      /** The reader's own deletions in this topic. */
+      readonly hides: 'none' | 'some' | 'unknown';
+      /** To fill them under, when unknown. */
+      readonly hidesToken: string;
     } & Heads);
 
 /** A member of the hot set; a hole has version 0. */
@@ -182,8 +184,15 @@ function decodePage(reply: string[], direction: 'after' | 'before'): PageReply {
         expiredEpoch: doubt === 'expired' ? Number(epoch) : null,
       };
       if (status === 'COLD') {
-        const [generation, reason, hidesToken] = reply.slice(6);
-        return { status, ...heads, generation: generation || null, reason, hidesToken: hidesToken || null };
+        const [generation, reason, hides, hidesToken] = reply.slice(6);
+        return {
+          status,
+          ...heads,
+          generation: generation || null,
+          reason,
+          hides: hides as 'none' | 'some' | 'unknown',
+          hidesToken,
+        };
       }
       const messages = reply.slice(8).map((json) => JSON.parse(json) as Message);
       if (direction === 'before') messages.reverse();

@@ -21,6 +21,8 @@ export interface Examined {
   readonly rows: readonly MessageRow[];
 }
 
+type HiddenAmong = (rows: readonly MessageRow[]) => Promise<ReadonlySet<number>> | ReadonlySet<number>;
+
 /** Collects the messages of one page until it is full. */
 class PageBuilder {
   readonly messages: Message[] = [];
@@ -61,11 +63,22 @@ export class MysqlPages {
     private readonly changes: ChangeStore,
   ) {}
 
-  /** @param head read before, so that nothing stored later is called stable */
-  read(actor: Actor, topic: Topic, query: HistoryQuery, floor: number, head: TopicHead): Promise<ReadPage> {
+  /**
+   * @param head read before, so that nothing stored later is called stable
+   * @param hidden all that the reader deleted for himself; null = ask for the range
+   */
+  read(
+    actor: Actor,
+    topic: Topic,
+    query: HistoryQuery,
+    floor: number,
+    head: TopicHead,
+    hidden: ReadonlySet<number> | null = null,
+  ): Promise<ReadPage> {
+    const hiddenAmong: HiddenAmong = (rows) => hidden ?? this.hiddenAmong(actor, topic, rows);
     return query.afterSeq === undefined
-      ? this.backward(actor, topic, query.beforeSeq ?? null, floor, query.limit, head)
-      : this.forward(actor, topic, Math.max(query.afterSeq, floor), query.limit, head);
+      ? this.backward(actor, topic, query.beforeSeq ?? null, floor, query.limit, head, hiddenAmong)
+      : this.forward(actor, topic, Math.max(query.afterSeq, floor), query.limit, head, hiddenAmong);
   }
 
   private async forward(
@@ -74,13 +87,14 @@ export class MysqlPages {
     afterSeq: number,
     limit: number,
     head: TopicHead,
+    hiddenAmong: HiddenAmong,
   ): Promise<ReadPage> {
     const builder = new PageBuilder(topic, limit);
     let examined = afterSeq;
     for (;;) {
       const wanted = builder.wanted;
       const rows = await this.store.rowsAfter(actor.tenant, topic, examined, wanted);
-      const hidden = await this.hiddenAmong(actor, topic, rows);
+      const hidden = await hiddenAmong(rows);
       for (const row of rows) {
         if (!builder.take(row, hidden.has(Number(row.seqid)))) break;
         examined = Number(row.seqid);
@@ -101,13 +115,14 @@ export class MysqlPages {
     floor: number,
     limit: number,
     head: TopicHead,
+    hiddenAmong: HiddenAmong,
   ): Promise<ReadPage> {
     const builder = new PageBuilder(topic, limit);
     let before = beforeSeq;
     for (;;) {
       const wanted = builder.wanted;
       const rows = await this.store.rowsBefore(actor.tenant, topic, before, floor, wanted);
-      const hidden = await this.hiddenAmong(actor, topic, rows);
+      const hidden = await hiddenAmong(rows);
       for (const row of rows) {
         if (!builder.take(row, hidden.has(Number(row.seqid)))) break;
         before = Number(row.seqid);

@@ -6,7 +6,7 @@ import { asSeq, type Actor } from '../../platform/ids/ids.js';
 import { digestOf } from '../../platform/ids/canonical-json.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { AdmissionService, type HotCopy } from './admission.service.js';
-import { BatchWriter, type AppendOutcome } from './batch-writer.js';
+import { BatchWriter, isAway, type AppendOutcome } from './batch-writer.js';
 import { FanoutService } from './fanout.service.js';
 import type { Claimant } from './group-message.redis.js';
 import type { StoredMessage } from './group-message.store.js';
@@ -170,7 +170,9 @@ export class SendService {
   ): Promise<SendAnswer | null> {
     const { row } = admitted;
     const error = toAppError(outcome.error);
-    const result = await this.tombstones.write(attempt.actor.tenant, row);
+    // While the storage is away nothing can be written, a tombstone as little: the deadline ends the epoch.
+    const hopeless = outcome.kind === 'not-stored' && isAway(outcome);
+    const result = hopeless ? 'unknown' : await this.tombstones.write(attempt.actor.tenant, row);
     if (typeof result === 'object') return this.stored(attempt, admitted, result.id);
     if (result === 'fenced') {
       await this.rebase(attempt, row, 'fenced');

@@ -13,10 +13,16 @@ export type Tombstone = 'void' | 'taken' | 'fenced' | 'unknown' | { readonly id:
 export const isOver = (result: Tombstone): boolean =>
   result === 'void' || result === 'taken' || typeof result === 'object';
 
+const LANES = 2;
+const MAX_WAITING = 50;
+
 /** Numbers that were given out and will not be used. */
 @Injectable()
 export class TombstoneService {
   private readonly tombstones;
+  private writing = 0;
+  /** As many lanes as connections that tombstones may hold. */
+  private readonly turns: Promise<unknown>[] = Array.from({ length: LANES }, () => Promise.resolve());
 
   constructor(
     private readonly store: GroupMessageStore,
@@ -29,6 +35,20 @@ export class TombstoneService {
 
   /** Writes a void row at the number; when that cannot be done ("unknown") its entry has to stay in flight. */
   async write(tenant: TenantId, row: PendingRow): Promise<Tombstone> {
+    // A flush must always find a connection: what cannot be written soon is left to the deadline.
+    if (this.writing >= MAX_WAITING) return 'unknown';
+    this.writing += 1;
+    const lane = this.writing % LANES;
+    const written = this.turns[lane].then(() => this.writeNow(tenant, row));
+    this.turns[lane] = written;
+    try {
+      return await written;
+    } finally {
+      this.writing -= 1;
+    }
+  }
+
+  private async writeNow(tenant: TenantId, row: PendingRow): Promise<Tombstone> {
     try {
       const outcome = await this.store.tombstone(tenant, row);
       this.tombstones.inc({ result: outcome.kind });

@@ -1,3 +1,4 @@
+import { Transform } from 'class-transformer';
 import { applyDecorators } from '@nestjs/common';
 import { IsInt, Max, Min, registerDecorator, ValidateBy, buildMessage, type ValidationOptions } from 'class-validator';
 import { isDecimalId } from '../ids/ids.js';
@@ -43,3 +44,10 @@ export function MaxJsonBytes(bytes: number): PropertyDecorator {
       },
     });
 }
+
+/**
+ * Free JSON is taken as it came: class-transformer would leave out keys that are named like functions of every object. It
+ * was looked through before, and its own rules come after.
+ */
+export const FreeJson = (): PropertyDecorator =>
+  Transform(({ obj, key }: { obj: unknown; key: string }) => (obj as Record<string, unknown>)[key]);

@@ -9,8 +9,12 @@ export const MAX_JSON_DEPTH = 24;
  */
 export function findJsonProblem(value: unknown, path = '', depth = 0): { field: string; problem: string } | null {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return null;
-  if (typeof value === 'number')
-    return Number.isFinite(value) ? null : { field: path, problem: 'is not a finite number' };
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return { field: path, problem: 'is not a finite number' };
+    // Its last digits are lost already; stored, it would be another number.
+    const rounded = Number.isInteger(value) && !Number.isSafeInteger(value);
+    return rounded ? { field: path, problem: 'is a whole number beyond 2^53; write it as a string' } : null;
+  }
   if (typeof value !== 'object') return { field: path, problem: 'is not JSON' };
   if (depth >= MAX_JSON_DEPTH) return { field: path, problem: `is nested deeper than ${MAX_JSON_DEPTH}` };
   if (Array.isArray(value)) {

@@ -33,9 +33,19 @@ export class PubSubGuard {
     for (const method of UNSUBSCRIBING) this.wrap(sub, method, (call, channels) => this.unsubscribe(call, channels));
   }
 
-  /** Resolves when every subscription asked for until now has been answered by Redis, whether granted or refused. */
-  async subscribed(): Promise<void> {
-    if (this.pending.size > 0) await Promise.allSettled(this.pending);
+  /**
+   * Waits until every subscription asked for until now has been answered by Redis.
+   * @returns whether all were, and all were granted, within `timeoutMs`
+   */
+  async subscribed(timeoutMs: number): Promise<boolean> {
+    if (this.pending.size === 0) return true;
+    const all = Promise.all(this.pending).then(
+      () => true,
+      () => false,
+    );
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, timeoutMs, false)));
+    return Promise.race([all, late]).finally(() => clearTimeout(timer));
   }
 
   private publish(call: () => Promise<unknown>): Promise<unknown> {

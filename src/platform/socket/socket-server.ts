@@ -20,6 +20,8 @@ import type { ClientSocket } from './socket-client.js';
 /** Above it the transport closes the connection. */
 const MAX_TRANSPORT_BYTES = 1024 * 1024;
 const NAMESPACE = '/im';
+/** While Redis is away a subscription waits for it; nobody's answer does. */
+const SUBSCRIBE_WAIT_MS = 2_500;
 
 /** An error that Socket.IO hands to the client as `connect_error` with `data`. */
 export function handshakeError(error: AppError): Error {
@@ -112,9 +114,9 @@ export class SocketServer implements OnApplicationBootstrap {
     this.gapListeners.push(listener);
   }
 
-  /** Resolves when the subscriptions that joins asked for have taken effect in Redis. */
-  async subscribed(): Promise<void> {
-    await this.guard?.subscribed();
+  /** Waits, bounded, until the subscriptions that joins asked for have taken effect in Redis. @returns whether they have */
+  async subscribed(): Promise<boolean> {
+    return this.guard ? this.guard.subscribed(SUBSCRIBE_WAIT_MS) : false;
   }
 
   /** Sends to every socket in one room on all nodes. Never two rooms in one call: that would reach every node. */

@@ -9,8 +9,9 @@
 --   NOT_MEMBER | DISMISSED | NO_GROUP
 --   DOUBT floor doubt epoch                                              the counter says nothing; epoch "-1" when missing
 --   HOT floor stableSeq lastSeq doubt epoch examined hasMore JSON…       ascending for "after", descending for "before"
---   COLD floor stableSeq lastSeq doubt epoch generation reason hidesToken   read MySQL; generation "" = do not fill
---     reason: off, open, gap, hides (not loaded: fill them under hidesToken), hidden (the reader deleted one of them)
+--   COLD floor stableSeq lastSeq doubt epoch generation reason hides hidesToken   read MySQL; generation "" = do not fill
+--     reason: off, open, gap, hides (not loaded), hidden (the reader deleted one of them)
+--     hides: the reader's own deletions here are "none", "some", or "unknown" (load and fill them under hidesToken)
 --@include doubt
 --@include permission
 --@include hot
@@ -32,10 +33,24 @@ local run_id = server_run_id()
 local generation, open = hot_state(KEYS[4], KEYS[5], run_id, now)
 if generation == '' and ARGV[7] == '1' then generation = hot_begin(KEYS[5], run_id, ARGV[8]) end
 
-local function cold(reason, token)
+-- The reader's own deletions.
+local hides, hides_token = 'none', ''
+if redis.call('SISMEMBER', KEYS[7], '-') == 0 then
+  hides, hides_token = 'unknown', ARGV[9]
+elseif redis.call('SCARD', KEYS[7]) > 1 then
+  hides = 'some'
+end
+
+local function cold(reason)
+  if hides == 'unknown' then
+    -- Leases that were never used must not pile up.
+    if redis.call('SCARD', KEYS[7]) > 16 then redis.call('DEL', KEYS[7]) end
+    redis.call('SADD', KEYS[7], 'lease:' .. hides_token)
+    redis.call('EXPIRE', KEYS[7], ARGV[10])
+  end
   return {
     'COLD', text(floor), text(stable), text(counter.seq), doubt or '', text(counter.epoch),
-    open and '' or generation, reason, token or '',
+    open and '' or generation, reason, hides, hides_token,
   }
 end
 if generation == '' then return cold('off') end
@@ -92,15 +107,8 @@ else
   examined = seqs[1] and tonumber(seqs[1]) or 0
 end
 
--- Last, the reader's own deletions.
-if redis.call('SISMEMBER', KEYS[7], '-') == 0 then
-  -- Leases that were never used must not pile up.
-  if redis.call('SCARD', KEYS[7]) > 16 then redis.call('DEL', KEYS[7]) end
-  redis.call('SADD', KEYS[7], 'lease:' .. ARGV[9])
-  redis.call('EXPIRE', KEYS[7], ARGV[10])
-  return cold('hides', ARGV[9])
-end
-if #seqs > 0 and redis.call('SCARD', KEYS[7]) > 1 then
+if hides == 'unknown' then return cold('hides') end
+if hides == 'some' and #seqs > 0 then
   for _, hidden in ipairs(redis.call('SMISMEMBER', KEYS[7], unpack(seqs))) do
     if hidden == 1 then return cold('hidden') end
   end

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsInt, IsObject, Max, Min, ValidateIf } from 'class-validator';
-import { IsSeq, IsTopicName, MaxJsonBytes } from '../../../platform/http/rules.js';
+import { FreeJson, IsSeq, IsTopicName, MaxJsonBytes } from '../../../platform/http/rules.js';
 import type { Seq, Topic } from '../../../platform/ids/ids.js';
 import { MAX_CONTENT_BYTES } from '../content.js';
 
@@ -25,6 +25,7 @@ export class SeqDto {
 /** Payload of `message:edit`. */
 export class EditDto extends SeqDto {
   @ApiProperty({ type: Object, description: 'By the type of the message that is edited.' })
+  @FreeJson()
   @IsObject()
   @MaxJsonBytes(MAX_CONTENT_BYTES)
   content: object;

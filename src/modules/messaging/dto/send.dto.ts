@@ -10,7 +10,7 @@ import {
   Min,
   ValidateIf,
 } from 'class-validator';
-import { IsClientId, IsId, IsSeq, IsTopicName, MaxJsonBytes } from '../../../platform/http/rules.js';
+import { FreeJson, IsClientId, IsId, IsSeq, IsTopicName, MaxJsonBytes } from '../../../platform/http/rules.js';
 import type { Seq, Topic, UserId } from '../../../platform/ids/ids.js';
 import { CLIENT_MESSAGE_TYPES, MAX_CONTENT_BYTES } from '../content.js';
 
@@ -36,11 +36,13 @@ export class SendDto {
   type: ClientMessageType;
 
   @ApiProperty({ type: Object, example: { text: 'hello' }, description: 'By type; at most 32 KiB of JSON.' })
+  @FreeJson()
   @IsObject()
   @MaxJsonBytes(MAX_CONTENT_BYTES)
   content: object;
 
   @ApiPropertyOptional({ type: Object, example: { quote: 7 } })
+  @FreeJson()
   @IsOptional()
   @IsObject()
   @MaxJsonBytes(MAX_CONTENT_BYTES)
