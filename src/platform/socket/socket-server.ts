@@ -83,7 +83,8 @@ export class SocketServer implements OnApplicationBootstrap {
   private startProbe(): void {
     const channel = `${this.env.REDIS_KEY_PREFIX}:fanout:probe:${randomUUID()}`;
     const probe = new DeafnessProbe(
-      (token) => this.redis.pub.spublish(channel, token),
+      // Not by the guarded method: a probe that cannot be sent is no frame that anybody missed.
+      (token) => this.redis.pub.call('SPUBLISH', channel, token),
       () => {
         this.log.error({}, 'this node hears nothing of the others: its subscriber is opened anew');
         this.failures.inc({ kind: 'deaf' });
