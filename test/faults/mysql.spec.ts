@@ -4,6 +4,7 @@ import { databaseAt } from '../support/environment.js';
 import { FaultStage, FULL_LENGTH } from '../support/fault-stage.js';
 import { pause } from '../support/load.js';
 import { until } from '../support/until.js';
+import { talkThroughOutage } from './talkers.js';
 
 const FREEZE_MS = FULL_LENGTH ? 30_000 : 8_000;
 /** More than a node takes in for one tenant. */
@@ -18,7 +19,6 @@ beforeAll(async () => {
   faults = await FaultStage.open();
 }, 120_000);
 afterAll(() => faults.close());
-beforeEach(() => faults.gather(), 30_000);
 
 const check = async (refusedWithinMs: number): Promise<void> => {
   checkRefusals(faults.members, refusedWithinMs);
@@ -27,6 +27,8 @@ const check = async (refusedWithinMs: number): Promise<void> => {
 };
 
 describe('MySQL under load', () => {
+  beforeEach(() => faults.gather(), 30_000);
+
   it('killed and started again: sends are refused retryably, nothing acknowledged is lost, it recovers by itself', async () => {
     faults.startLoad();
     await faults.moreAcks(60);
@@ -109,3 +111,7 @@ describe('MySQL under load', () => {
     await check(FREEZE_MS + 30_000);
   }, 240_000);
 });
+
+it('MySQL is away while many clients talk: every event is answered, no process ends, it recovers by itself', async () => {
+  await talkThroughOutage(faults, faults.mysql);
+}, 240_000);

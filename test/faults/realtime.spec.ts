@@ -98,4 +98,10 @@ describe('realtime after a blip', () => {
       await faults.redis.start();
     });
   }, 90_000);
+
+  it('a subscriber goes deaf while its connection stays open: it is noticed', async () => {
+    await blip(async () => {
+      expect(faults.wire.deafen()).toBeGreaterThan(0);
+    }, [0]);
+  }, 90_000);
 });

@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkAnswered, checkPromise, checkRefusals } from '../support/checker.js';
-import { FaultStage, type TopicKey } from '../support/fault-stage.js';
+import { FaultStage, FULL_LENGTH, type TopicKey } from '../support/fault-stage.js';
 import { pause } from '../support/load.js';
 import { Secret } from './secret.js';
 import { until } from '../support/until.js';
+import { talkThroughOutage } from './talkers.js';
 
 /** A send may take 1 s to be refused; the rest is for a loaded machine. */
 const REFUSED_WITHIN_MS = 2_500;
@@ -128,7 +129,7 @@ describe('one key of a topic is lost alone, under load and on the then quiet top
 
   it('the hot set while a message is recalled: its text does not come back', async () => {
     faults.startLoad(1);
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < (FULL_LENGTH ? 20 : 6); round += 1) {
       const secret = await Secret.send(faults);
       await secret.readHot();
       const reading = { on: true };
@@ -150,3 +151,7 @@ describe('one key of a topic is lost alone, under load and on the then quiet top
     await check();
   }, 120_000);
 });
+
+it('Redis is away while many clients talk: every event is answered, no process ends, it recovers by itself', async () => {
+  await talkThroughOutage(faults, faults.redis);
+}, 240_000);

@@ -121,6 +121,7 @@ export class FaultStage {
 
   /** A new group and members that follow it, alternately on the two nodes. */
   async gather(count = 4): Promise<void> {
+    this.sending = false;
     this.earlier.push(...this.members.splice(0));
     for (const member of this.earlier) member.stop();
     this.topic = await this.stage.group(this.nodes[0], this.users[0], this.users.slice(1));
@@ -141,7 +142,7 @@ export class FaultStage {
     this.sending = true;
     this.senders = this.members.flatMap((member) =>
       Array.from({ length: lanes }, async () => {
-        while (this.sending) await member.send(this.nextId(), `message ${this.counter}`);
+        while (this.sending && !member.isStopped) await member.send(this.nextId(), `message ${this.counter}`);
       }),
     );
   }

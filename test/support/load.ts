@@ -105,6 +105,10 @@ export class Member {
     return Math.max(this.cursor, ...this.shown.keys());
   }
 
+  get isStopped(): boolean {
+    return this.stopped;
+  }
+
   stop(): void {
     this.stopped = true;
     clearInterval(this.timer);
