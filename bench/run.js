@@ -11,6 +11,7 @@ const { BenchRun } = require('./lib/bench-run');
 const benches = {
   send: () => require('./send/bench'),
   fanout: () => require('./fanout/bench'),
+  history: () => require('./history/bench'),
 };
 
 function usage() {
