@@ -64,6 +64,37 @@ function pauseQuery(node: PipelineNode, words: string): { reached: Promise<void>
   return { reached, go: () => go() };
 }
 
+/** Holds a script of one node before or after it runs. */
+function pauseScript(
+  node: PipelineNode,
+  script: string,
+  when: 'before' | 'after',
+): { reached: Promise<void>; go: () => void } {
+  let [reach, go] = [(): void => undefined, (): void => undefined];
+  const reached = new Promise<void>((resolve) => (reach = resolve));
+  const open = new Promise<void>((resolve) => (go = resolve));
+  node.hooks.script = async (name, run) => {
+    if (name !== script) return run();
+    node.hooks.script = undefined;
+    const before = when === 'after' ? await run() : null;
+    reach();
+    await open;
+    return when === 'after' ? before : run();
+  };
+  return { reached, go: () => go() };
+}
+
+/** Resolves when a script of this node has run. */
+function whenRun(node: PipelineNode, script: string): Promise<void> {
+  return new Promise((resolve) => {
+    node.hooks.script = async (name, run) => {
+      const reply = await run();
+      if (name === script) resolve();
+      return reply;
+    };
+  });
+}
+
 async function expectGone(): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     for (const node of [a, b]) {
@@ -78,20 +109,56 @@ describe('a page that was read before a recall', () => {
   it('is not filled in after it', async () => {
     await world.client.unlink(world.keys(topic).hot);
     const paused = pauseQuery(a, 'FROM im_group_messages');
+    const filled = whenRun(a, 'hot_fill');
     const early = page(a);
     await paused.reached;
     await recall(b);
     paused.go();
     // That reader asked before the recall; what he takes away with him must not be left behind.
     expect(JSON.stringify(await early)).toContain(MARKER);
+    await filled;
     await expectGone();
     await warm();
     await expectGone();
   });
 
+  it('is not filled in after it into a set that was lost and begun anew meanwhile', async () => {
+    await world.client.unlink(world.keys(topic).hot);
+    const paused = pauseQuery(a, 'FROM im_group_messages');
+    const filled = whenRun(a, 'hot_fill');
+    const early = page(a);
+    await paused.reached;
+    await recall(b);
+    await world.client.unlink(world.keys(topic).hot, world.keys(topic).hotMeta);
+    await b.sends.send(actor('2'), draft(topic, 'third'));
+    paused.go();
+    await early;
+    await filled;
+    await expectGone();
+  });
+
+  it('is not filled in between the commit of the recall and the return of its copy', async () => {
+    await world.client.unlink(world.keys(topic).hot);
+    const paused = pauseQuery(a, 'FROM im_group_messages');
+    const filled = whenRun(a, 'hot_fill');
+    const early = page(a);
+    await paused.reached;
+    const closing = pauseScript(b, 'hot_close', 'before');
+    const done = recall(b);
+    await closing.reached;
+    paused.go();
+    await early;
+    await filled;
+    await expectGone();
+    closing.go();
+    await done;
+    await expectGone();
+  });
+
   it('is not filled in while the recall is under way, nor served from the set', async () => {
     await warm();
-    const changing = pauseQueryOfChange(b);
+    // Inside its transaction, after the hot copy was withdrawn.
+    const changing = pauseScript(b, 'hot_open', 'after');
     const done = recall(b);
     await changing.reached;
     for (const node of [a, b]) expect((await page(node)).source).toBe('mysql');
@@ -120,22 +187,6 @@ describe('a page that was read before a recall', () => {
     await expectGone();
   });
 });
-
-/** Holds a change inside its transaction, after the hot copy was withdrawn. */
-function pauseQueryOfChange(node: PipelineNode): { reached: Promise<void>; go: () => void } {
-  let [reach, go] = [(): void => undefined, (): void => undefined];
-  const reached = new Promise<void>((resolve) => (reach = resolve));
-  const open = new Promise<void>((resolve) => (go = resolve));
-  node.hooks.script = async (name, run) => {
-    const reply = await run();
-    if (name !== 'hot_open') return reply;
-    node.hooks.script = undefined;
-    reach();
-    await open;
-    return reply;
-  };
-  return { reached, go: () => go() };
-}
 
 describe('own deletions that were read before one more', () => {
   it('are not filled in after it: the message stays hidden on both nodes, and for its reader alone', async () => {
