@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
+import { Coalesced } from '../../platform/mysql/coalesced.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import { MESSAGE_COLUMNS, type MessageRow } from './message-row.js';
 
@@ -19,6 +20,8 @@ export interface RowChange {
 /** Edits, recalls, removals and own deletions in MySQL. */
 @Injectable()
 export class ChangeStore {
+  private readonly hides = new Coalesced<number[]>();
+
   constructor(private readonly tenants: TenantDataSources) {}
 
   transaction<T>(tenant: TenantId, work: (tx: EntityManager) => Promise<T>): Promise<T> {
@@ -108,22 +111,17 @@ export class ChangeStore {
     });
   }
 
-  /** What a member deleted for himself in a range, both ends included. */
-  async hidden(
-    tenant: TenantId,
-    topic: Topic,
-    uid: UserId,
-    from: number,
-    to: number,
-    limit: number,
-  ): Promise<number[]> {
-    const rows = await this.tenants.run(tenant, (db) =>
-      db.query<{ seqid: string }>(
-        'SELECT seqid FROM im_message_hides WHERE uid = ? AND topic = ? AND seqid BETWEEN ? AND ? LIMIT ?',
-        [BigInt(uid), topic, from, to, limit],
-      ),
-    );
-    return rows.map((row) => Number(row.seqid));
+  /** What a member deleted for himself in a range, both ends included. Equal reads share one query. */
+  hidden(tenant: TenantId, topic: Topic, uid: UserId, from: number, to: number, limit: number): Promise<number[]> {
+    return this.hides.run(`${tenant} ${topic} ${uid} ${from} ${to} ${limit}`, async () => {
+      const rows = await this.tenants.run(tenant, (db) =>
+        db.query<{ seqid: string }>(
+          'SELECT seqid FROM im_message_hides WHERE uid = ? AND topic = ? AND seqid BETWEEN ? AND ? LIMIT ?',
+          [BigInt(uid), topic, from, to, limit],
+        ),
+      );
+      return rows.map((row) => Number(row.seqid));
+    });
   }
 
   private async nextChangeNo(tx: EntityManager, topic: Topic): Promise<number> {

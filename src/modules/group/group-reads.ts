@@ -19,7 +19,7 @@ export class GroupReads {
   profile(actor: Actor, topic: Topic): Promise<GroupProfile> {
     return this.databases.run(actor.tenant, async (db) => {
       const access = await this.groups.permit(db, actor.uid, topic, 'read');
-      const row = await db.repository(GroupEntity).findOneBy({ id: groupIdOf(topic) });
+      const row = await db.of(GroupEntity, (rows) => rows.findOneBy({ id: groupIdOf(topic) }));
       if (!row) throw new AppError('NOT_MEMBER');
       return toProfile(topic, row, access.role as GroupRole);
     });
@@ -28,7 +28,7 @@ export class GroupReads {
   settings(actor: Actor, topic: Topic): Promise<GroupSettings> {
     return this.databases.run(actor.tenant, async (db) => {
       await this.groups.permit(db, actor.uid, topic, 'read');
-      const row = await db.repository(GroupSettingsEntity).findOneBy({ groupId: groupIdOf(topic) });
+      const row = await db.of(GroupSettingsEntity, (rows) => rows.findOneBy({ groupId: groupIdOf(topic) }));
       if (!row) throw new AppError('NOT_MEMBER');
       return toSettings(row);
     });

@@ -24,6 +24,6 @@ export class RelationService {
 
   async areFriends(tenant: TenantId, a: UserId, b: UserId): Promise<boolean> {
     if (!isDecimalId(a) || !isDecimalId(b)) return false;
-    return this.sources.run(tenant, (db) => db.repository(FriendEntity).existsBy({ uid: a, friendUid: b }));
+    return this.sources.run(tenant, (db) => db.of(FriendEntity, (rows) => rows.existsBy({ uid: a, friendUid: b })));
   }
 }

@@ -41,7 +41,7 @@ export class UserService {
     if (!ids.every(isDecimalId)) throw invalid('uids', 'must be decimal ids');
     if (ids.length === 0) return new Map();
     const rows = await this.sources.run(tenant, (db) =>
-      db.repository(UserEntity).find({ select: PUBLIC_COLUMNS, where: { id: In(ids) } }),
+      db.of(UserEntity, (rows) => rows.find({ select: PUBLIC_COLUMNS, where: { id: In(ids) } })),
     );
     return new Map(rows.map((row) => [asUserId(row.id), toProfile(row)]));
   }
@@ -55,7 +55,7 @@ export class UserService {
     );
     if (given.length > 0) {
       await this.sources.run(tenant, (db) =>
-        db.repository(UserEntity).update({ id: uid }, Object.fromEntries(given) as ProfilePatch),
+        db.of(UserEntity, (rows) => rows.update({ id: uid }, Object.fromEntries(given) as ProfilePatch)),
       );
     }
     return this.ownProfile(tenant, uid);
@@ -65,10 +65,12 @@ export class UserService {
   async findByAccount(tenant: TenantId, account: string): Promise<UserCredentials | null> {
     if (typeof account !== 'string' || !ACCOUNT.test(account)) return null;
     const row = await this.sources.run(tenant, (db) =>
-      db.repository(UserEntity).findOne({
-        select: { id: true, status: true, passwordHash: true },
-        where: { account },
-      }),
+      db.of(UserEntity, (rows) =>
+        rows.findOne({
+          select: { id: true, status: true, passwordHash: true },
+          where: { account },
+        }),
+      ),
     );
     return row && { uid: asUserId(row.id), passwordHash: row.passwordHash, active: row.status === 'active' };
   }
@@ -87,7 +89,7 @@ export class UserService {
     try {
       const { account, nickname, passwordHash } = user;
       const result = await this.sources.run(tenant, (db) =>
-        db.repository(UserEntity).insert({ account, nickname, passwordHash }),
+        db.of(UserEntity, (rows) => rows.insert({ account, nickname, passwordHash })),
       );
       return asUserId(String(result.identifiers[0].id));
     } catch (error) {
@@ -99,7 +101,7 @@ export class UserService {
   }
 
   private find(tenant: TenantId, uid: UserId): Promise<UserEntity | null> {
-    return this.sources.run(tenant, (db) => db.repository(UserEntity).findOneBy({ id: uid }));
+    return this.sources.run(tenant, (db) => db.of(UserEntity, (rows) => rows.findOneBy({ id: uid })));
   }
 }
 

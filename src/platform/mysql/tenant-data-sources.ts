@@ -34,6 +34,7 @@ interface Entry {
 const WRITER_CONNECTIONS = 4;
 const IDLE_CLOSE_MS = 10 * 60_000;
 const SWEEP_MS = 30_000;
+const CLOSE_WAIT_MS = 5_000;
 /** A tenant whose database is down is asked again after this long, not by every call. */
 const RETRY_AFTER_FAILURE_MS = 1_000;
 
@@ -97,7 +98,9 @@ export class TenantDataSources implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.sweeper);
     const entries = [...this.entries.values()];
     this.entries.clear();
-    await Promise.all(entries.map((entry) => this.close(entry)));
+    // A database that does not answer must not keep the process from ending.
+    const bound = new Promise((resolve) => setTimeout(resolve, CLOSE_WAIT_MS).unref());
+    await Promise.race([Promise.all(entries.map((entry) => this.close(entry))), bound]);
   }
 
   private entryOf(tenant: TenantId, info: ConnectionInfo): Entry {
@@ -135,7 +138,11 @@ export class TenantDataSources implements OnModuleInit, OnApplicationShutdown {
         await Promise.allSettled([writer.close(), source.destroy()]);
         throw error;
       });
-      return new TenantDb(tenant, flavor, source, writer, MYSQL_STATEMENT_TIMEOUT_MS);
+      // Connections that answer nothing are left behind with their pool; the next call opens anew.
+      const stalled = (): void => {
+        if (this.entries.get(tenant)?.info === info) this.drop(tenant);
+      };
+      return new TenantDb(tenant, flavor, source, writer, MYSQL_STATEMENT_TIMEOUT_MS, stalled);
     } catch (error) {
       this.log.error({ tenant, error: (error as Error).message }, 'tenant database cannot be opened');
       throw new AppError('STORAGE_UNAVAILABLE', { cause: error, retryAfterMs: RETRY_AFTER_FAILURE_MS });

@@ -17,10 +17,13 @@ export class TenantDb {
     readonly source: DataSource,
     readonly writer: WriterPool,
     private readonly statementTimeoutMs: number,
+    /** Called when the server did not answer in time: its connections may be dead without a sign. */
+    private readonly stalled: () => void = () => undefined,
   ) {}
 
-  repository<E extends ObjectLiteral>(entity: EntityTarget<E>): Repository<E> {
-    return this.source.getRepository(entity);
+  /** Runs `work` with an entity's repository, bounded in time. */
+  of<E extends ObjectLiteral, T>(entity: EntityTarget<E>, work: (repository: Repository<E>) => Promise<T>): Promise<T> {
+    return this.bounded(work(this.source.getRepository(entity)));
   }
 
   /** Text protocol, `IN (?)` expands arrays. BIGINT, DECIMAL and COUNT come as strings, DATETIME as Date. */
@@ -56,7 +59,10 @@ export class TenantDb {
   private bounded<T>(promise: Promise<T>, statements = 1): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const timer = setTimeout(
-        () => reject(new AppError('STORAGE_UNAVAILABLE')),
+        () => {
+          this.stalled();
+          reject(new AppError('STORAGE_UNAVAILABLE', { retryAfterMs: 1000 }));
+        },
         this.statementTimeoutMs * statements + 500,
       );
       promise.then(resolve, reject).finally(() => clearTimeout(timer));

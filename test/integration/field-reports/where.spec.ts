@@ -54,7 +54,7 @@ describe('a condition without its value', () => {
   afterAll(() => world.close());
 
   const users = <T>(work: (repository: Repository<UserEntity>) => Promise<T>): Promise<T> =>
-    node.databases.run(TENANT, (db) => work(db.repository(UserEntity)));
+    node.databases.run(TENANT, (db) => db.of(UserEntity, work));
 
   it.each([undefined, null, {}, [], ''])('%j finds nobody, changes nobody and deletes nobody', async (id) => {
     const where = { id } as never;
