@@ -52,6 +52,8 @@ export class ConnectionService implements OnApplicationBootstrap {
     this.closing.closeAtExpiry(client);
     const { tenant, uid, sessionId } = client.data.actor;
     void client.join(userRoom(tenant, uid));
+    // A logout or a disabling that came during the handshake found no socket yet: the token is asked once more.
+    if (!(await this.handshake.stillStands(client))) return this.closing.close(client, 'revoked');
     // 2. Topics, and their subscriptions between the nodes.
     const topics = client.data.subscribe === 'all' ? await this.joinTopics(client) : 0;
     if (topics === null) return void client.disconnect(true);

@@ -51,6 +51,17 @@ export class Handshake {
     );
   };
 
+  /** Is the token that the socket came with still good? When that cannot be known now, the first answer counts. */
+  async stillStands(client: ClientSocket): Promise<boolean> {
+    const { token } = client.handshake.auth as { token: string };
+    try {
+      await this.auth.authenticate(token);
+      return true;
+    } catch (error) {
+      return toAppError(error).retryable;
+    }
+  }
+
   private async admit(client: ClientSocket): Promise<void> {
     const auth: unknown = client.handshake.auth;
     const token = (auth as { token?: unknown } | null)?.token;

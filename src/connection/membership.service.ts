@@ -116,17 +116,25 @@ export class MembershipService implements OnModuleInit {
 
   /** Joins those sockets whose users are members now. */
   private async bring(tenant: TenantId, topic: Topic, clients: readonly ClientSocket[]): Promise<void> {
-    const wanting = clients.filter((client) => client.data.subscribe === 'all' && client.connected);
-    if (wanting.length === 0) return;
+    let wanting = clients.filter((client) => client.data.subscribe === 'all' && client.connected);
+    // A request about another topic raises the same number: whoever changed meanwhile is looked at again. What is read is
+    // the present membership, so repeating it is always right.
+    for (let decision = 0; wanting.length > 0 && decision < MAX_DECISIONS; decision += 1) {
+      wanting = await this.bringOnce(tenant, topic, wanting);
+    }
+    await this.sockets.subscribed();
+  }
+
+  /** @returns the sockets whose memberships changed while they were read */
+  private async bringOnce(tenant: TenantId, topic: Topic, wanting: readonly ClientSocket[]): Promise<ClientSocket[]> {
     const changes = wanting.map((client) => client.data.membershipChanges);
     const uids = [...new Set(wanting.map((client) => client.data.actor.uid))];
     const members = new Set(await this.groups.activeMembers(tenant, topic, uids));
     const room = topicRoom(tenant, topic);
-    wanting.forEach((client, index) => {
-      // A later request decides for those who changed meanwhile.
-      const current = client.data.membershipChanges === changes[index];
-      if (current && members.has(client.data.actor.uid)) void client.join(room);
+    return wanting.filter((client, index) => {
+      if (client.data.membershipChanges !== changes[index]) return client.connected;
+      if (members.has(client.data.actor.uid)) void client.join(room);
+      return false;
     });
-    await this.sockets.subscribed();
   }
 }

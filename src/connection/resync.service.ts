@@ -19,7 +19,9 @@ const REREAD_RETRY_MS = 1_000;
 @Injectable()
 export class ResyncService implements OnApplicationBootstrap {
   private readonly pending = new WeakSet<ClientSocket>();
-  private membershipsAreFresh = true;
+  /** Leases lost, and the last of them after which all memberships were read again. */
+  private losses = 0;
+  private recovered = 0;
 
   constructor(
     private readonly sockets: SocketServer,
@@ -34,16 +36,23 @@ export class ResyncService implements OnApplicationBootstrap {
     this.presence.onOthersGone((nodes) => {
       this.log.warn({ nodes }, 'other nodes ended; what they acknowledged last may not have been delivered');
       this.resyncAll();
+      // Nor may what they had stored about members have been told.
+      this.membership.rereadAll().catch((error: Error) => {
+        this.log.warn({ error: error.message }, 'memberships could not be read again after the end of a node');
+      });
     });
     this.presence.onLeaseLost(() => {
-      this.membershipsAreFresh = false;
-      void this.recover();
+      this.losses += 1;
+      void this.recover(this.losses);
     });
-    this.sockets.setGate((room) => !isMembersRoom(room) || (this.presence.leaseStands && this.membershipsAreFresh));
+    this.sockets.setGate(
+      (room) => !isMembersRoom(room) || (this.presence.leaseStands && this.recovered === this.losses),
+    );
   }
 
-  private async recover(): Promise<void> {
-    for (;;) {
+  private async recover(loss: number): Promise<void> {
+    // A later loss begins anew: what this one has read may be older than a kick during that.
+    while (loss === this.losses) {
       try {
         await this.membership.rereadAll();
         break;
@@ -55,7 +64,8 @@ export class ResyncService implements OnApplicationBootstrap {
         await new Promise((resolve) => setTimeout(resolve, REREAD_RETRY_MS));
       }
     }
-    this.membershipsAreFresh = true;
+    if (loss !== this.losses) return;
+    this.recovered = loss;
     this.resyncAll();
   }
 

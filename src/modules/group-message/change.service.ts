@@ -5,16 +5,19 @@ import { AppError } from '../../platform/errors/app-error.js';
 import { canonicalJson } from '../../platform/ids/canonical-json.js';
 import type { Actor, Seq, Topic } from '../../platform/ids/ids.js';
 import { errnoOf } from '../../platform/mysql/mysql-errors.js';
-import { Logger } from '../../platform/observe/logger.js';
 import { AuditService } from '../audit/audit.service.js';
 import { GroupService } from '../group/group.service.js';
 import { decide, type GroupAccess } from '../group/group.types.js';
+import { TopicService } from '../topic/topic.service.js';
 import { TenantService } from '../tenant/tenant.service.js';
 import { ChangeStore } from './change.store.js';
 import { FanoutService } from './fanout.service.js';
 import type { ChangeAnswer, MessageChange } from './group-message.types.js';
+import { HotClosing } from './hot-closing.js';
 import { HotRedis } from './hot.redis.js';
 import { messageOf, type MessageRow } from './message-row.js';
+
+const NOT_WITHDRAWN = 'The change is stored, but old copies may still be read for a moment; repeat the call.';
 
 /**
  * Is it certain that nothing was committed? A time-out of ours or a lost connection says nothing; then the open change
@@ -24,7 +27,11 @@ const isKnown = (error: unknown): boolean =>
   error instanceof AppError ? error.code !== 'STORAGE_UNAVAILABLE' : errnoOf(error) !== undefined;
 
 /** A decided change of the held row: null when it is done already. */
-type Decided = { readonly row: MessageRow; readonly change: number | null };
+type Written = { readonly row: MessageRow; readonly change: number | null };
+type Decided = Written & {
+  /** May everybody in the room read it, whenever he joined? */
+  readonly openToAll: boolean;
+};
 
 /**
  * Edits, recalls and removals. The hot copy goes before the change and comes back after its commit; while a change is open
@@ -39,7 +46,8 @@ export class ChangeService {
     private readonly tenants: TenantService,
     private readonly audit: AuditService,
     private readonly fanout: FanoutService,
-    private readonly log: Logger,
+    private readonly closing: HotClosing,
+    private readonly topics: TopicService,
   ) {}
 
   /**
@@ -52,19 +60,22 @@ export class ChangeService {
     await this.mustRead(actor, topic);
     const token = randomUUID();
     // 1. Withdraw the copy.
+    const opened = { tenant: actor.tenant, topic, seq, token };
     await this.open(actor, topic, seq, token);
     // 2. Decide and write, in one transaction.
     let done: Decided;
     try {
       done = await this.store.transaction(actor.tenant, (tx) => this.write(tx, actor, topic, seq, change));
     } catch (error) {
-      if (isKnown(error)) await this.close(actor, topic, seq, token, null);
+      if (isKnown(error)) await this.closing.close(opened, null);
+      else this.closing.owe(opened);
       throw error;
     }
     // 3. Bring the new form, and tell.
-    await this.close(actor, topic, seq, token, done.row);
+    const closed = await this.closing.close(opened, done.row);
     const message = messageOf(topic, done.row);
-    if (done.change !== null) this.fanout.changed(actor.tenant, topic, message, done.change);
+    if (done.change !== null) this.fanout.changed(actor.tenant, topic, message, done.change, done.openToAll);
+    if (!closed) throw new AppError('SHORT_STATE_UNAVAILABLE', { message: NOT_WITHDRAWN, retryAfterMs: 1000 });
     return { version: message.version, updatedAt: message.updatedAt };
   }
 
@@ -76,10 +87,23 @@ export class ChangeService {
     change: MessageChange,
   ): Promise<Decided> {
     const row = await this.store.lock(tx, topic, seq);
+    // The row first, the topic last: the order of locks everywhere.
+    await this.topics.share(tx, topic);
     const access = await this.groups.accessIn(tx, topic, actor.uid);
     const refused = decide(access, 'read', Date.now());
     if (refused) throw new AppError(refused);
     if (!row || (!access.historyForNewMembers && seq <= access.joinedSeq)) throw new AppError('NOT_FOUND');
+    return { ...(await this.carryOut(tx, actor, topic, row, access, change)), openToAll: access.historyForNewMembers };
+  }
+
+  private carryOut(
+    tx: EntityManager,
+    actor: Actor,
+    topic: Topic,
+    row: MessageRow,
+    access: GroupAccess,
+    change: MessageChange,
+  ): Promise<Written> {
     switch (change.kind) {
       case 'edit':
         return this.edit(tx, actor, topic, row, access, change);
@@ -99,7 +123,7 @@ export class ChangeService {
     row: MessageRow,
     access: GroupAccess,
     change: Extract<MessageChange, { kind: 'edit' }>,
-  ): Promise<Decided> {
+  ): Promise<Written> {
     if (row.from_user !== actor.uid) throw new AppError('FORBIDDEN', { message: 'Only own messages can be edited.' });
     const refused = decide(access, 'edit', Date.now());
     if (refused) throw new AppError(refused);
@@ -126,7 +150,7 @@ export class ChangeService {
     topic: Topic,
     row: MessageRow,
     access: GroupAccess,
-  ): Promise<Decided> {
+  ): Promise<Written> {
     const own = row.from_user === actor.uid;
     const asAdmin = decide(access, 'recallAny', Date.now()) === null;
     if (!own && !asAdmin)
@@ -148,7 +172,7 @@ export class ChangeService {
     access: GroupAccess,
     status: 'deleted' | 'blocked',
     action: string,
-  ): Promise<Decided> {
+  ): Promise<Written> {
     const refused = decide(access, 'removeMessage', Date.now());
     if (refused) throw new AppError(refused);
     if (row.status === status) return { row, change: null };
@@ -181,15 +205,6 @@ export class ChangeService {
         retryAfterMs: 1000,
         cause: error,
       });
-    }
-  }
-
-  private async close(actor: Actor, topic: Topic, seq: Seq, token: string, row: MessageRow | null): Promise<void> {
-    try {
-      await this.hot.close(actor.tenant, topic, seq, token, row && messageOf(topic, row));
-    } catch (error) {
-      const { tenant } = actor;
-      this.log.warn({ tenant, topic, seq, error: (error as Error).message }, 'an open change is left to its deadline');
     }
   }
 }

@@ -46,10 +46,15 @@ export class FanoutService {
     pending.stableSeq = Math.max(pending.stableSeq, stableSeq);
   }
 
-  /** Tells of an edit, a recall or a removal. */
-  changed(tenant: TenantId, topic: Topic, message: Message, change: number): void {
+  /**
+   * Tells of an edit, a recall or a removal.
+   * @param openToAll false where new members may not read what was sent before them: then the content is left out, and
+   * clients ask for it by `topic:changes`
+   */
+  changed(tenant: TenantId, topic: Topic, message: Message, change: number, openToAll: boolean): void {
+    const { content, ...told } = changedMessage(message, change);
     try {
-      this.sockets.emit(topicRoom(tenant, topic), 'message:changed', changedMessage(message, change));
+      this.sockets.emit(topicRoom(tenant, topic), 'message:changed', openToAll ? { ...told, content } : told);
     } catch (error) {
       this.log.error({ tenant, topic, error: (error as Error).message }, 'a change was not told');
     }

@@ -13,6 +13,7 @@ import { GroupMessageStore } from './group-message.store.js';
 import { HeadService } from './head.service.js';
 import { HideService } from './hide.service.js';
 import { HistoryService } from './history.service.js';
+import { HotClosing } from './hot-closing.js';
 import { HotPages } from './hot-pages.js';
 import { HotPolicy } from './hot-policy.js';
 import { HotRedis } from './hot.redis.js';
@@ -45,6 +46,7 @@ import { TombstoneService } from './tombstone.service.js';
     MysqlPages,
     HistoryService,
     // changing
+    HotClosing,
     ChangeService,
     HideService,
     GroupMessageService,

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../platform/errors/error-table.js';
 import type { Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { Coalesced } from '../../platform/mysql/coalesced.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
-import type { WriterSession } from '../../platform/mysql/writer-pool.js';
+import { CommitUnknown, type WriterSession } from '../../platform/mysql/writer-pool.js';
 import { GroupService } from '../group/group.service.js';
 import { decide } from '../group/group.types.js';
 import { TopicService, type TopicFence } from '../topic/topic.service.js';
@@ -203,7 +203,7 @@ export class GroupMessageStore {
     for (const [topic, suspects] of changed) {
       const access = await this.groups.recheck(session, topic, [...new Set(suspects.map((row) => row.from))]);
       for (const row of suspects) {
-        const code = decide(access.get(row.from)!, 'send', Date.now());
+        const code = decide(access.get(row.from)!, row.body.draft.mentionAll ? 'mentionAll' : 'send', Date.now());
         if (code) outcomes.set(row, { kind: 'denied', code });
       }
     }
@@ -223,7 +223,10 @@ export class GroupMessageStore {
       rows.forEach((row, index) => outcomes.set(row, { kind: 'stored', id: String(first + BigInt(index) * idStep) }));
       return;
     }
-    await this.classify(session, rows, outcomes);
+    // They are committed: whoever cannot read them now does not know which, but must not call them not stored.
+    await this.classify(session, rows, outcomes).catch((cause: unknown) => {
+      throw new CommitUnknown({ cause });
+    });
   }
 
   /** Some row was a duplicate: what each number and each client id holds tells which, and of what. */

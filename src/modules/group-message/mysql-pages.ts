@@ -8,6 +8,9 @@ import { messageOf, type MessageRow } from './message-row.js';
 /** A page ends when its messages reach this size, with at least one. */
 export const MAX_PAGE_BYTES = 128 * 1024;
 
+/** Rows that are read at once at least. */
+const MIN_READ = 64;
+
 /** A page, and every row between its bounds that was looked at, hidden and void ones included. */
 export interface ReadPage {
   readonly page: HistoryPage;
@@ -36,7 +39,8 @@ class PageBuilder {
   ) {}
 
   get wanted(): number {
-    return this.limit - this.messages.length + 1;
+    // Long runs of holes and hidden rows must not be read one by one.
+    return Math.max(this.limit - this.messages.length + 1, MIN_READ);
   }
 
   /** @returns false when the row does not fit any more: the page is full */

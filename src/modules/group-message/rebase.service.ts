@@ -15,7 +15,7 @@ export type RebaseReason = 'missing' | 'run_id' | 'entries' | 'expired' | 'fence
 /** Of a void row that no user wrote. */
 const NOBODY = '0';
 const MAX_TRIES = 5;
-/** Rebases that readers may have under way; the next reader of the topic asks again. */
+/** Rebases of one tenant that may be under way before readers begin no more; the next reader of the topic asks again. */
 const MAX_BACKGROUND = 32;
 
 /**
@@ -58,7 +58,8 @@ export class RebaseService {
 
   /** For readers: a quiet topic must heal without a new send, but no reader waits for that. */
   rebaseInBackground(tenant: TenantId, topic: Topic, reason: RebaseReason, doubted: number): void {
-    if (this.running.size >= MAX_BACKGROUND) return;
+    const own = [...this.running.keys()].filter((key) => key.startsWith(`${tenant} `)).length;
+    if (own >= MAX_BACKGROUND) return;
     this.rebase(tenant, topic, reason, doubted).catch((error: unknown) => {
       this.log.warn(
         { tenant, topic, reason, error: (error as Error).message },

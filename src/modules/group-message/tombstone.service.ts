@@ -13,16 +13,32 @@ export type Tombstone = 'void' | 'taken' | 'fenced' | 'unknown' | { readonly id:
 export const isOver = (result: Tombstone): boolean =>
   result === 'void' || result === 'taken' || typeof result === 'object';
 
+/** Connections that one tenant's tombstones may hold at once: a flush must always find one. */
 const LANES = 2;
 const MAX_WAITING = 50;
+/** After a tombstone that could not be written, those behind it are not tried for so long. */
+const PAUSE_MS = 1_000;
+
+/** One tenant's tombstones that are being written. */
+class Lanes {
+  waiting = 0;
+  pausedUntilMs = 0;
+  private next = 0;
+  private readonly ends: Promise<unknown>[] = Array.from({ length: LANES }, () => Promise.resolve());
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    this.next = (this.next + 1) % LANES;
+    const result = this.ends[this.next].then(work);
+    this.ends[this.next] = result.catch(() => undefined);
+    return result;
+  }
+}
 
 /** Numbers that were given out and will not be used. */
 @Injectable()
 export class TombstoneService {
   private readonly tombstones;
-  private writing = 0;
-  /** As many lanes as connections that tombstones may hold. */
-  private readonly turns: Promise<unknown>[] = Array.from({ length: LANES }, () => Promise.resolve());
+  private readonly tenants = new Map<TenantId, Lanes>();
 
   constructor(
     private readonly store: GroupMessageStore,
@@ -35,16 +51,21 @@ export class TombstoneService {
 
   /** Writes a void row at the number; when that cannot be done ("unknown") its entry has to stay in flight. */
   async write(tenant: TenantId, row: PendingRow): Promise<Tombstone> {
-    // A flush must always find a connection: what cannot be written soon is left to the deadline.
-    if (this.writing >= MAX_WAITING) return 'unknown';
-    this.writing += 1;
-    const lane = this.writing % LANES;
-    const written = this.turns[lane].then(() => this.writeNow(tenant, row));
-    this.turns[lane] = written;
+    let lanes = this.tenants.get(tenant);
+    if (!lanes) this.tenants.set(tenant, (lanes = new Lanes()));
+    const own = lanes;
+    if (own.waiting >= MAX_WAITING) return 'unknown';
+    own.waiting += 1;
     try {
-      return await written;
+      return await own.run(async () => {
+        if (Date.now() < own.pausedUntilMs) return 'unknown';
+        const result = await this.writeNow(tenant, row);
+        if (result === 'unknown') own.pausedUntilMs = Date.now() + PAUSE_MS;
+        return result;
+      });
     } finally {
-      this.writing -= 1;
+      own.waiting -= 1;
+      if (own.waiting === 0) this.tenants.delete(tenant);
     }
   }
 

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { Logger } from '../../platform/observe/logger.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { Readiness } from '../../platform/observe/readiness.js';
-import { NodeBus } from '../../platform/redis/node-bus.js';
+import { NodeBus, type LivingNodes } from '../../platform/redis/node-bus.js';
 import { NodeIdentity } from '../../platform/redis/node-identity.js';
 import { RedisClients } from '../../platform/redis/redis-clients.js';
 import { PresenceRedis } from './presence.redis.js';
@@ -76,8 +76,8 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
     this.connections = count;
   }
 
-  living(): Promise<string[]> {
-    return this.redis.livingNodes();
+  living(): Promise<LivingNodes> {
+    return this.redis.livingNodes(LEASE_MS);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -126,7 +126,10 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
 
   private async watch(): Promise<void> {
     try {
-      const living = new Set(await this.redis.livingNodes());
+      const { nodes, complete } = await this.redis.livingNodes(LEASE_MS);
+      // A list that lacks nodes is no news of their end.
+      if (!complete) return;
+      const living = new Set(nodes);
       const gone = [...this.known].filter((node) => !living.has(node) && node !== this.identity.id);
       this.known = living;
       this.reportNodes();

@@ -31,8 +31,10 @@ export class PresenceRedis {
     await this.scripts.command('node_del', (client) => client.unlink(this.keys.of('nodeLease', { node })));
   }
 
-  async livingNodes(): Promise<string[]> {
-    return (await this.scripts.run(LIVING, [this.nodesKey], [])) as string[];
+  /** `complete` is false while a Redis that has just started may not know every node yet. */
+  async livingNodes(leaseMs: number): Promise<{ nodes: string[]; complete: boolean }> {
+    const [complete, ...nodes] = (await this.scripts.run(LIVING, [this.nodesKey], [leaseMs])) as string[];
+    return { nodes, complete: complete === '1' };
   }
 
   private get nodesKey(): string {

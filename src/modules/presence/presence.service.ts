@@ -25,8 +25,8 @@ export class PresenceService {
   }
 
   /** @throws RedisUnavailable */
-  livingNodes(): Promise<string[]> {
-    return this.lease.living();
+  async livingNodes(): Promise<string[]> {
+    return [...(await this.lease.living()).nodes];
   }
 
   onLeaseLost(listener: () => void): void {

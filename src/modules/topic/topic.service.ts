@@ -67,6 +67,11 @@ export class TopicService {
     return Number(rows[0].epoch);
   }
 
+  /** Holds the topic's permissions still until `tx` ends: a change of them waits, and one that was made is seen. */
+  async share(tx: EntityManager, topic: Topic): Promise<void> {
+    await tx.query('SELECT acl_version FROM im_topic_seq WHERE topic = ? LOCK IN SHARE MODE', [checked(topic)]);
+  }
+
   /** Stores a new epoch; the caller holds the row by `lockEpoch`. */
   async setEpoch(session: WriterSession, topic: Topic, epoch: number): Promise<void> {
     if (!Number.isSafeInteger(epoch) || epoch < 0) throw new Error(`not an epoch: ${epoch}`);

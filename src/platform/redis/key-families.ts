@@ -79,7 +79,7 @@ export const KEY_FAMILIES = {
   },
   topicHides: {
     pattern: '<t>:topic:{<topic>}:hides:<uid>',
-    type: 'set with a loaded marker `-`',
+    type: 'set with a loaded marker (run id)',
     ttl: '300 s',
     owner: 'group-message',
     what: 'seqs that a member deleted for himself',

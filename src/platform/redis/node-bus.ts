@@ -16,11 +16,17 @@ type Parcel =
 
 type RequestHandler = (payload: never) => Promise<void> | void;
 
+export interface LivingNodes {
+  readonly nodes: readonly string[];
+  /** False while there may be nodes that are not in the list. */
+  readonly complete: boolean;
+}
+
 export interface AskOptions {
   /** Whole time for all answers, milliseconds. */
   readonly timeoutMs: number;
   /** The nodes that live now; asked again and again, and one that is gone is no longer waited for. */
-  readonly livingNodes: () => Promise<readonly string[]>;
+  readonly livingNodes: () => Promise<LivingNodes>;
 }
 
 const ASK_AGAIN_MS = 500;
@@ -87,8 +93,10 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
     const done = new Set<string>();
     try {
       for (;;) {
-        const missing = (await options.livingNodes()).filter((node) => !done.has(node));
-        if (missing.length === 0) return true;
+        const living = await options.livingNodes();
+        // This node is asked in any case: it may be between two leases.
+        const missing = [...new Set([this.identity.id, ...living.nodes])].filter((node) => !done.has(node));
+        if (missing.length === 0 && living.complete) return true;
         const waitMs = Math.min(ASK_AGAIN_MS, deadline - Date.now());
         if (waitMs <= 0) return false;
         // The silent ones are asked again: a parcel may be lost, and a node may have died meanwhile.
@@ -96,7 +104,7 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
           const timer = setTimeout(resolve, waitMs);
           this.waiting.set(id, (by, ok) => {
             if (ok) done.add(by);
-            if (!missing.every((node) => done.has(node))) return;
+            if (missing.length === 0 || !missing.every((node) => done.has(node))) return;
             clearTimeout(timer);
             resolve();
           });

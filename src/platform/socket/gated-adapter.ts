@@ -24,7 +24,9 @@ export function gatedAdapter(factory: unknown, mayDeliver: (room: string) => boo
     const isOpen = (rooms: Iterable<string>): boolean => [...rooms].every(mayDeliver);
 
     adapter.broadcast = (packet, options) => {
-      if (isOpen(options.rooms as Set<string>)) return broadcast(packet, options);
+      // Here and now, or not at all: the adapter's own way waits for Redis first, and much can happen meanwhile.
+      if (isOpen(options.rooms as Set<string>))
+        void broadcast(packet, { ...options, flags: { ...options.flags, local: true } });
       const opts = { rooms: [...options.rooms], except: [...options.except!], flags: options.flags };
       if (!options.flags?.local) adapter.publish({ type: MessageType.BROADCAST, data: { packet, opts } });
     };

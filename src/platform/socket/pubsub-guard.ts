@@ -56,21 +56,32 @@ export class PubSubGuard {
 
   private subscribe(call: () => Promise<unknown>, channels: readonly string[]): Promise<unknown> {
     for (const channel of channels) this.wanted.add(channel);
-    const promise = call();
-    this.pending.add(promise);
-    promise.then(
-      () => this.pending.delete(promise),
-      (error: Error) => {
-        this.pending.delete(promise);
-        this.events.subscribeFailed(error);
-        const retry = (): void => {
-          if (channels.some((channel) => this.wanted.has(channel)))
-            void this.subscribe(call, channels).catch(() => undefined);
-        };
-        setTimeout(retry, RETRY_MS).unref();
-      },
-    );
-    return promise;
+    const first = call();
+    const granted = this.untilGranted(first, call, channels);
+    this.pending.add(granted);
+    void granted.finally(() => this.pending.delete(granted));
+    return first;
+  }
+
+  /** Asks again until it is granted or no longer wanted. What was missed meanwhile is told when it hears again, too. */
+  private async untilGranted(
+    first: Promise<unknown>,
+    call: () => Promise<unknown>,
+    channels: readonly string[],
+  ): Promise<void> {
+    let failure: Error | null = null;
+    for (let attempt = first; ; attempt = call()) {
+      try {
+        await attempt;
+        if (failure) this.events.subscribeFailed(failure);
+        return;
+      } catch (error) {
+        failure = error as Error;
+        this.events.subscribeFailed(failure);
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
+      if (!channels.some((channel) => this.wanted.has(channel))) return;
+    }
   }
 
   private unsubscribe(call: () => Promise<unknown>, channels: readonly string[]): Promise<unknown> {

@@ -35,7 +35,7 @@ if generation == '' and ARGV[7] == '1' then generation = hot_begin(KEYS[5], run_
 
 -- The reader's own deletions.
 local hides, hides_token = 'none', ''
-if redis.call('SISMEMBER', KEYS[7], '-') == 0 then
+if redis.call('SISMEMBER', KEYS[7], 'loaded:' .. run_id) == 0 then
   hides, hides_token = 'unknown', ARGV[9]
 elseif redis.call('SCARD', KEYS[7]) > 1 then
   hides = 'some'
