@@ -6,6 +6,7 @@ import { RedisUnavailable } from '../../platform/redis/redis-scripts.js';
 import { GroupService } from '../group/group.service.js';
 import {
   GroupMessageRedis,
+  IN_FLIGHT_DEADLINE_MS,
   type AdmitReply,
   type Claimant,
   type ClaimLives,
@@ -17,8 +18,6 @@ import { HotPolicy } from './hot-policy.js';
 import { hotMember } from './hot.redis.js';
 import { RebaseService } from './rebase.service.js';
 
-/** A number that was given out and is neither stored nor void by then ends its epoch. */
-const IN_FLIGHT_DEADLINE_MS = 10_000;
 /** How long a retry waits for the attempt that is under way. */
 const PENDING_WAIT_MS = 500;
 const PENDING_POLL_MS = 25;

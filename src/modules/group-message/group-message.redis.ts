@@ -83,6 +83,9 @@ export interface ClaimLives {
 /** A permission older than this is loaded again, whatever the life of its key. */
 export const ACCESS_MAX_AGE_MS = 300_000;
 
+/** A number that was given out and is neither stored nor void by then ends its epoch. */
+export const IN_FLIGHT_DEADLINE_MS = 10_000;
+
 /** Bounds of one topic's hot set. */
 export const MAX_HOT_MESSAGES = 2_000;
 export const MAX_HOT_BYTES = 1024 * 1024;

@@ -4,7 +4,13 @@ import { ENV, type Env } from '../../platform/env/env.js';
 import type { Actor, Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
 import { loadScript, RedisScripts } from '../../platform/redis/redis-scripts.js';
-import { ACCESS_MAX_AGE_MS, MAX_HOT_BYTES, MAX_HOT_MESSAGES, type Doubt } from './group-message.redis.js';
+import {
+  ACCESS_MAX_AGE_MS,
+  IN_FLIGHT_DEADLINE_MS,
+  MAX_HOT_BYTES,
+  MAX_HOT_MESSAGES,
+  type Doubt,
+} from './group-message.redis.js';
 import type { Message } from './group-message.types.js';
 
 const OPEN = loadScript(__dirname, 'hot_open');
@@ -16,6 +22,8 @@ const HIDES_FILL = loadScript(__dirname, 'hides_fill');
 /** A change that was never closed drops the set after this; longer than any number may be in flight. */
 const OPEN_CHANGE_MS = 30_000;
 const HIDES_LEASE_SECONDS = 30;
+/** A number that has been in flight for longer may be a stored message that nobody settled. */
+const FRESH_MS = 1_000;
 /** A tenant's hot sets; with 1 MiB each they bound what it may take. */
 const MAX_HOT_TOPICS = 64;
 
@@ -126,6 +134,7 @@ export class HotRedis {
       this.ttlSeconds,
       randomUUID(),
       HIDES_LEASE_SECONDS,
+      IN_FLIGHT_DEADLINE_MS - FRESH_MS,
     ])) as string[];
     return decodePage(reply, query.direction);
   }

@@ -4,13 +4,14 @@
 -- ARGV[1] uid   ARGV[2] greatest age of a permission, ms   ARGV[3] "after" or "before"   ARGV[4] bound, exclusive; "" = newest
 -- ARGV[5] most messages   ARGV[6] most bytes   ARGV[7] "1" = begin a hot set where there is none   ARGV[8] life of the set, s
 -- ARGV[9] token for a lease to fill the hides   ARGV[10] life of that lease, s
+-- ARGV[11] a number in flight that has less than this left, ms, sends the reader to MySQL
 -- Replies:
 --   NEEDS_ACCESS
 --   NOT_MEMBER | DISMISSED | NO_GROUP
 --   DOUBT floor doubt epoch                                              the counter says nothing; epoch "-1" when missing
 --   HOT floor stableSeq lastSeq doubt epoch examined hasMore JSON…       ascending for "after", descending for "before"
 --   COLD floor stableSeq lastSeq doubt epoch generation reason hides hidesToken   read MySQL; generation "" = do not fill
---     reason: off, open, gap, hides (not loaded), hidden (the reader deleted one of them)
+--     reason: off, open, gap, late, hides (not loaded), hidden (the reader deleted one of them)
 --     hides: the reader's own deletions here are "none", "some", or "unknown" (load and fill them under hidesToken)
 --@include doubt
 --@include permission
@@ -56,6 +57,15 @@ end
 if generation == '' then return cold('off') end
 if open then return cold('open') end
 
+-- Above stableSeq every number must have its copy here or be on its way, and that not for long: what was stored and not
+-- settled (its node died, Redis was away) is in MySQL alone and must be shown all the same.
+if counter.seq > stable then
+  local oldest = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
+  if not oldest[2] or tonumber(oldest[2]) - now < tonumber(ARGV[11]) then return cold('late') end
+  local copies = redis.call('ZCOUNT', KEYS[4], '(' .. text(stable), '+inf')
+  if copies + redis.call('ZCARD', KEYS[2]) ~= counter.seq - stable then return cold('gap') end
+end
+
 local limit, max_bytes = tonumber(ARGV[5]), tonumber(ARGV[6])
 -- Holes take no place among the messages; this many of them may stand in one page.
 local window = limit + 64
@@ -81,7 +91,7 @@ if ARGV[3] == 'after' then
   local rows = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. text(examined), '+inf', 'WITHSCORES', 'LIMIT', 0, window)
   for i = 1, #rows, 2 do
     local seq = tonumber(rows[i + 1])
-    if seq ~= examined + 1 then break end
+    if seq ~= examined + 1 and examined < stable then break end
     if not take(seq, rows[i]) then break end
     examined = seq
   end
