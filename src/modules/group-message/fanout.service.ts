@@ -48,13 +48,14 @@ export class FanoutService {
 
   /**
    * Tells of an edit, a recall or a removal.
-   * @param openToAll false where new members may not read what was sent before them: then the content is left out, and
-   * clients ask for it by `topic:changes`
+   * @param openToAll false where new members may not read what was sent before them: then the room is only told to ask, and
+   * each gets what he may read by `topic:changes`
    */
   changed(tenant: TenantId, topic: Topic, message: Message, change: number, openToAll: boolean): void {
-    const { content, ...told } = changedMessage(message, change);
+    const room = topicRoom(tenant, topic);
     try {
-      this.sockets.emit(topicRoom(tenant, topic), 'message:changed', openToAll ? { ...told, content } : told);
+      if (openToAll) this.sockets.emit(room, 'message:changed', changedMessage(message, change));
+      else this.sockets.emit(room, 'topic:resync', { topics: [topic] });
     } catch (error) {
       this.log.error({ tenant, topic, error: (error as Error).message }, 'a change was not told');
     }

@@ -44,11 +44,11 @@ export class WriterSession {
   ) {}
 
   async rows<T>(sql: string, values?: readonly unknown[]): Promise<T[]> {
-    return (await this.run({ sql, values: values as unknown[] | undefined })) as T[];
+    return (await this.run({ sql, values: given(values) })) as T[];
   }
 
   async write(sql: string, values?: readonly unknown[]): Promise<WriteResult> {
-    return (await this.run({ sql, values: values as unknown[] | undefined })) as WriteResult;
+    return (await this.run({ sql, values: given(values) })) as WriteResult;
   }
 
   /** Opens a transaction with its first statement, in one round trip. @returns what that statement answers */
@@ -56,7 +56,7 @@ export class WriterSession {
     this.open = true;
     const [, rows] = (await this.run({
       sql: `START TRANSACTION; ${sql}`,
-      values: values as unknown[] | undefined,
+      values: given(values),
     })) as [unknown, T[]];
     return rows;
   }
@@ -67,9 +67,7 @@ export class WriterSession {
    * @throws CommitUnknown when it was not answered
    */
   async writeAndCommit(sql: string, values?: readonly unknown[]): Promise<WriteResult> {
-    const results = await this.committing(() =>
-      this.run({ sql: `${sql}; COMMIT`, values: values as unknown[] | undefined }),
-    );
+    const results = await this.committing(() => this.run({ sql: `${sql}; COMMIT`, values: given(values) }));
     return (results as [WriteResult, unknown])[0];
   }
 
@@ -128,6 +126,9 @@ export class WriterSession {
 
 /** The server's own failures of COMMIT itself. */
 const COMMIT_ERRORS = new Set([1180, 1181, 1196, 3100, 3101]);
+
+/** Without values the text is sent as it is; the driver would look through all of an empty list's statement otherwise. */
+const given = (values: readonly unknown[] | undefined): unknown[] => (values ?? null) as unknown[];
 
 export interface WriterPoolOptions {
   readonly connections: number;
