@@ -59,6 +59,8 @@ export class PipelineSchedule {
   private readonly heard = [0, 0];
   private readonly sends = new Set<Send>();
   private readonly acked = new Map<number, SendAnswer>();
+  /** Why a client was refused last. */
+  private readonly refused = new Map<number, { retryAfterMs: number; why: string }>();
   private readonly violations: string[] = [];
   private clients = 0;
 
@@ -164,7 +166,8 @@ export class PipelineSchedule {
       },
       (error: unknown) => {
         this.sends.delete(send);
-        const { code, message } = toAppError(error);
+        const { code, message, retryAfterMs, cause } = toAppError(error);
+        this.refused.set(client, { retryAfterMs: retryAfterMs ?? 50, why: `${code} (${String(cause)})` });
         if (!MAY_BE_TOLD.has(code))
           this.violations.push(`a sender was told ${code}: ${message}; ${String((error as Error).stack)}`);
       },
@@ -232,9 +235,13 @@ export class PipelineSchedule {
       for (let tries = 0; tries < 5 && !this.acked.has(client); tries += 1) {
         this.send(client, this.processes[index % this.processes.length]);
         await until('the send is answered', () => this.sends.size === 0);
-        if (!this.acked.has(client)) await this.world.expire(this.topic);
+        if (this.acked.has(client)) break;
+        await this.world.expire(this.topic);
+        // A client comes back when it was told to.
+        await new Promise((resolve) => setTimeout(resolve, this.refused.get(client)?.retryAfterMs ?? 50));
       }
-      if (!this.acked.has(client)) this.violations.push(`sending ${clientId(client)} does not resume`);
+      if (this.acked.has(client)) continue;
+      this.violations.push(`sending ${clientId(client)} does not resume: ${this.refused.get(client)?.why}`);
     }
   }
 
