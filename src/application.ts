@@ -4,6 +4,7 @@ import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { AppModule } from './app.module.js';
 import { ShutdownService } from './connection/shutdown.service.js';
 import type { Env } from './platform/env/env.js';
+import { noteClientAddress } from './platform/http/client-address.js';
 import { errorText, ProblemFilter } from './platform/http/problem.filter.js';
 import { requestId } from './platform/http/request-id.js';
 import { DtoValidationPipe } from './platform/http/validation.pipe.js';
@@ -33,6 +34,7 @@ export async function createApplication(env: Env): Promise<Application> {
   });
   nest.disable('x-powered-by');
   nest.use(requestId);
+  nest.use(noteClientAddress(env.TRUSTED_PROXY_DEPTH));
   nest.useBodyParser('json', { limit: MAX_BODY });
   nest.useGlobalPipes(new DtoValidationPipe());
   nest.useGlobalFilters(new ProblemFilter(log));

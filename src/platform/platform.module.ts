@@ -14,6 +14,7 @@ import { RedisClients } from './redis/redis-clients.js';
 import { RedisKeys } from './redis/keys.js';
 import { RateLimiter } from './redis/rate-limiter.js';
 import { RedisScripts } from './redis/redis-scripts.js';
+import { TokenBuckets } from './redis/token-buckets.js';
 import { NodeIdentity } from './redis/node-identity.js';
 import { SocketRouter } from './socket/socket-router.js';
 import { SocketServer } from './socket/socket-server.js';
@@ -39,6 +40,7 @@ export class PlatformModule {
       RedisClients,
       RedisScripts,
       RateLimiter,
+      TokenBuckets,
       EvictionCheck,
       NodeBus,
       ControlDb,

@@ -100,10 +100,10 @@ export const KEY_FAMILIES = {
   },
   rate: {
     pattern: '<t>:rate:{<what>:<subject>}',
-    type: 'string',
-    ttl: 'the window',
+    type: 'string (window) or hash tokens, at (bucket)',
+    ttl: 'the window, or until the bucket is full',
     owner: 'platform/redis',
-    what: 'uses in the present window; count and expiry are one script',
+    what: 'uses in the present window, or what is left of a budget; count and expiry are one script',
   },
   sessionRevoked: {
     pattern: '<t>:session:{<sid>}:revoked',
