@@ -19,6 +19,10 @@ import { MessageChanges1764000000210 } from './migrations/tenant/0021-message-ch
 import { MessageHides1764000000220 } from './migrations/tenant/0022-message-hides.js';
 import { AuditLogs1764000000230 } from './migrations/tenant/0023-audit-logs.js';
 import { TopicCursors1764000000240 } from './migrations/tenant/0024-topic-cursors.js';
+import { UserPrivacy1764000000600 } from './migrations/tenant/0060-user-privacy.js';
+import { Blocks1764000000610 } from './migrations/tenant/0061-blocks.js';
+import { Follows1764000000620 } from './migrations/tenant/0062-follows.js';
+import { FriendRequests1764000000630 } from './migrations/tenant/0063-friend-requests.js';
 import type { Schemas } from './platform/platform.module.js';
 
 /** All tables of the product: entities stay with their modules, the order of the migrations is decided here. */
@@ -52,6 +56,10 @@ export const schemas: Schemas = {
       MessageHides1764000000220,
       AuditLogs1764000000230,
       TopicCursors1764000000240,
+      UserPrivacy1764000000600,
+      Blocks1764000000610,
+      Follows1764000000620,
+      FriendRequests1764000000630,
     ],
   },
 };

@@ -8,6 +8,10 @@ const WITHOUT_ENTITY: Record<string, string> = {
   im_message_hides: 'group-message',
   im_topic_cursors: 'conversation',
   im_audit_logs: 'audit',
+  im_user_privacy: 'user',
+  im_blocks: 'relation',
+  im_follows: 'relation',
+  im_friend_requests: 'relation',
 };
 
 const sources = filesBelow('src', '.ts').filter(({ path }) => !path.startsWith('src/migrations/'));
