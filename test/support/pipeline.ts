@@ -54,15 +54,18 @@ export class PipelineNode {
   readonly hooks: Hooks = {};
   /** What was told in realtime, in order. */
   readonly frames: MessagesFrame[] = [];
+  /** Everything that was told, frames of messages among it. */
+  readonly told: { readonly event: string; readonly payload: unknown }[] = [];
   private readonly container: Container;
 
   constructor(
     env: Env,
     readonly machine: Machine,
   ) {
-    const { hooks, frames } = this;
+    const { hooks, frames, told } = this;
     const container = new Container();
     const emit = (_room: string, event: string, frame: MessagesFrame): void => {
+      told.push({ event, payload: frame });
       if (event === 'messages') frames.push(frame);
     };
     container.set(ENV, env);

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
+import type { Actor, Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { topicRoom, userRoom } from '../../platform/socket/rooms.js';
 import { SocketServer } from '../../platform/socket/socket-server.js';
+import { GroupService } from '../group/group.service.js';
 import { GroupMessageStore } from './group-message.store.js';
 import type { Message } from './group-message.types.js';
 import { changedMessage, messageOf } from './message-row.js';
@@ -33,6 +34,7 @@ export class FanoutService {
   constructor(
     private readonly sockets: SocketServer,
     private readonly store: GroupMessageStore,
+    private readonly groups: GroupService,
     private readonly log: Logger,
     metrics: Metrics,
   ) {
@@ -75,11 +77,17 @@ export class FanoutService {
     this.pendingOf(tenant, topic).voids.push(seq);
   }
 
-  /** Tells of a message that was stored before, by an attempt that may have died before it told. Never fails. */
-  async again(tenant: TenantId, topic: Topic, seq: number): Promise<void> {
+  /**
+   * Tells of a message that was stored before, by an attempt that may have died before it told. Never fails. Where new
+   * members may not read what was sent before them the room is only told to ask: somebody may have joined since.
+   */
+  async again({ tenant, uid }: Actor, topic: Topic, seq: number): Promise<void> {
     try {
       const row = await this.store.rowAt(tenant, topic, seq);
-      if (row && row.status !== 'void') this.message(tenant, topic, messageOf(topic, row), 0);
+      if (!row || row.status === 'void') return;
+      const { historyForNewMembers } = await this.groups.loadAccess(tenant, topic, uid);
+      if (historyForNewMembers) this.message(tenant, topic, messageOf(topic, row), 0);
+      else this.sockets.emit(topicRoom(tenant, topic), 'topic:resync', { topics: [topic] });
     } catch (error) {
       this.log.warn({ tenant, topic, seq, error: (error as Error).message }, 'a message is left to catch-up');
     }

@@ -155,7 +155,7 @@ export class SendService {
     }
     await this.settle(attempt, row, release, stored);
     // Its first writer may have died between storing and telling; clients drop what they know already.
-    if (takenOver) await this.fanout.again(attempt.actor.tenant, row.topic, stored.seq);
+    if (takenOver) await this.fanout.again(attempt.actor, row.topic, stored.seq);
     return answerOf(stored, true);
   }
 

@@ -45,6 +45,31 @@ describe('a retry', () => {
     expect(await world.rows(topic)).toHaveLength(1);
   });
 
+  it.each([
+    ['is told again', true],
+    ['tells the room only to ask where new members may not read what was sent before them', false],
+  ])('that takes a stored message over from a dead node %s', async (_what, openToAll) => {
+    const topic = await world.group();
+    const first = await send(one, topic, 'm');
+    await world.sql('UPDATE im_group_settings SET history_for_new_members = ? WHERE group_id = ?', [
+      openToAll ? 1 : 0,
+      topic.slice(4),
+    ]);
+    // As the first node left it when it died between its insert and its settlement.
+    const key = world.claimKey(topic, asUserId('2'), 'm');
+    const claim = JSON.parse((await world.client.get(key))!) as object;
+    await world.client.set(key, JSON.stringify({ ...claim, status: 'pending', owner: 'dead' }), 'EX', 120);
+    const before = two.told.length;
+    expect(await send(two, topic, 'm')).toEqual({ ...first, duplicate: true });
+    await until('the void is told', () => two.frames.some(({ topic: of, voids }) => of === topic && voids.length > 0));
+    const asks = (): unknown[] => two.told.slice(before).filter(({ event }) => event === 'topic:resync');
+    const texts = (): unknown[] =>
+      two.frames.flatMap(({ topic: of, messages }) => (of === topic ? messages.map(({ seq }) => seq) : []));
+    await until('it is told', () => asks().length + texts().length > 0);
+    expect(texts()).toEqual(openToAll ? [1] : []);
+    expect(asks()).toEqual(openToAll ? [] : [{ event: 'topic:resync', payload: { topics: [topic] } }]);
+  });
+
   it('is known by MySQL alone when Redis forgot; its fresh number is void', async () => {
     const topic = await world.group();
     const first = await send(one, topic, 'm');
