@@ -35,9 +35,17 @@ class Product {
   /** @returns {Promise<void>} once the product acknowledges */
   async send({ groupId, uid, clientMsgId, content }) {
     const id = String(uid);
+    // As the gateway makes it; no spread, whose cost would count as the product's.
     const draft = {
-      ...{ topic: `grp_${groupId}`, clientMsgId, type: 'text', content, head: null },
-      ...{ mentionedUserIds: [], mentionAll: false, replySeq: null, rootSeq: null },
+      topic: `grp_${groupId}`,
+      clientMsgId,
+      type: 'text',
+      content,
+      head: null,
+      mentionedUserIds: [],
+      mentionAll: false,
+      replySeq: null,
+      rootSeq: null,
     };
     await this.messages.sends.send({ tenant: this.tenant.id, uid: id, sessionId: id }, draft);
   }

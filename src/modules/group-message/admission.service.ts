@@ -74,13 +74,12 @@ export class AdmissionService {
   }
 
   /** Never throws: the send is decided already, and deadline, TTLs and the unique index heal what is left. */
-  async settle(claimant: Claimant, settlement: Settlement & { readonly copy?: HotCopy }): Promise<number | null> {
-    const { copy, ...rest } = settlement;
-    this.hot.countSend(claimant.tenant, claimant.topic);
-    const isHot = copy && this.hot.isHot(claimant.tenant, claimant.topic);
-    const hot = isHot ? { member: hotMember(copy.message), generation: copy.generation } : undefined;
+  async settle(claimant: Claimant, settlement: Omit<Settlement, 'hot'>, copy?: HotCopy): Promise<number | null> {
+    const { epoch, release, claim } = settlement;
+    const isHot = this.hot.countSend(claimant.tenant, claimant.topic);
+    const hot = isHot && copy ? { member: hotMember(copy.message), generation: copy.generation } : undefined;
     try {
-      return await this.redis.settle(claimant, { ...rest, hot }, this.lives);
+      return await this.redis.settle(claimant, { epoch, release, claim, hot }, this.lives);
     } catch {
       this.settleFailures.inc();
       return null;

@@ -62,11 +62,10 @@ export class BatchWriter {
       [1, 2, 5, 10, 20, 50, 100, 200],
     );
     this.seconds = metrics.histogram('im_append_seconds', 'Time of one group commit');
-    const depth = metrics.gauge('im_append_queue_rows', 'Sends that hold room in the writers');
-    this.report = () => depth.set([...this.tenants.values()].reduce((sum, queue) => sum + queue.rows, 0));
+    metrics.observed('im_append_queue_rows', 'Sends that hold room in the writers', () =>
+      [...this.tenants.values()].reduce((sum, queue) => sum + queue.rows, 0),
+    );
   }
-
-  private readonly report: () => void;
 
   /**
    * Takes room for one send until `release` is called, before anything is claimed or numbered; what has a number is never
@@ -80,13 +79,11 @@ export class BatchWriter {
     }
     queue.rows += 1;
     queue.bytes += bytes;
-    this.report();
     return {
       release: () => {
         queue.rows -= 1;
         queue.bytes -= bytes;
         if (queue.rows === 0) this.tenants.delete(tenant);
-        this.report();
       },
     };
   }

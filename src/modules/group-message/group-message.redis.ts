@@ -147,20 +147,25 @@ export class GroupMessageRedis {
       this.keys.of('topicHotMeta', params),
       ...items.map((item) => this.claimKey(item.claimant)),
     ];
-    const args = items.flatMap(({ claimant: { uid, owner, digest, createdAt } }) => [uid, owner, digest, createdAt]);
+    const args = items.flatMap(({ claimant: { uid, owner, digest, createdAt } }) => [
+      uid,
+      owner,
+      `${digest}|${createdAt}`,
+    ]);
     const head = [deadlineMs, lives.pendingSeconds, ACCESS_MAX_AGE_MS];
-    const replies = (await this.scripts.run(ADMIT, keys, [...head, ...args])) as string[][];
-    return replies.map(decodeAdmit);
+    const [counter, ...replies] = (await this.scripts.run(ADMIT, keys, [...head, ...args])) as string[];
+    const [epoch, hotGeneration] = counter.split('|');
+    return replies.map((reply) => decodeAdmit(reply, Number(epoch), hotGeneration));
   }
 
   private async settleAll(items: readonly SettleItem[]): Promise<(number | null)[]> {
-    const [{ claimant }] = items;
+    const [{ claimant, lives }] = items;
     const keys = [
       ...this.counterKeys(claimant.tenant, claimant.topic),
       ...this.hotKeys(claimant.tenant, claimant.topic),
       ...items.map((item) => this.claimKey(item.claimant)),
     ];
-    const head = [this.hotTtlSeconds, MAX_HOT_MESSAGES, MAX_HOT_BYTES];
+    const head = [this.hotTtlSeconds, MAX_HOT_MESSAGES, MAX_HOT_BYTES, lives.doneSeconds, lives.failedSeconds];
     const args = [...head, ...items.flatMap(settleArguments)];
     const [stable, ...states] = (await this.scripts.run(SETTLE, keys, args)) as string[];
     return states.map((state) => (state === 'SETTLED' ? Number(stable) : null));
@@ -219,32 +224,30 @@ export class GroupMessageRedis {
   }
 }
 
-function settleArguments({ claimant, settlement, lives }: SettleItem): (string | number)[] {
+function settleArguments({ claimant, settlement }: SettleItem): (string | number)[] {
   const { epoch, release, claim, hot } = settlement;
-  const done = claim?.status === 'done' ? claim : null;
-  const value = claim && {
-    status: claim.status,
-    owner: claimant.owner,
-    seq: done ? String(done.seq) : '',
-    epoch: String(epoch),
-    messageId: done?.messageId ?? '',
-    digest: claimant.digest,
-    createdAt: done?.createdAt ?? claimant.createdAt,
-  };
   return [
     epoch,
     release ?? '',
-    claim?.status ?? '',
-    claimant.owner,
-    done ? lives.doneSeconds : lives.failedSeconds,
-    value ? JSON.stringify(value) : '',
+    claim ? claimText(claimant, epoch, claim) : '',
     hot?.member ?? '',
     hot?.generation ?? '',
   ];
 }
 
-function decodeAdmit(reply: string[]): AdmitReply {
-  const [status, first, second, third, fourth, fifth] = reply;
+/** As `claim.lua` reads it. */
+function claimText(
+  { owner, digest, createdAt }: Claimant,
+  epoch: number,
+  claim: NonNullable<Settlement['claim']>,
+): string {
+  return claim.status === 'done'
+    ? `done|${owner}|${claim.seq}|${epoch}|${claim.messageId}|${digest}|${claim.createdAt}`
+    : `failed|${owner}||${epoch}||${digest}|${createdAt}`;
+}
+
+function decodeAdmit(reply: string, epoch: number, hotGeneration: string): AdmitReply {
+  const [status, first, second, third] = reply.split('|');
   switch (status) {
     case 'DONE':
       return { status, seq: Number(first), messageId: second, createdAt: third };
@@ -257,18 +260,13 @@ function decodeAdmit(reply: string[]): AdmitReply {
     case 'MUTED':
       return { status, untilMs: Number(first) };
     case 'NEEDS_REBASE':
-      return { status, doubt: first as Doubt, epoch: Number(second) };
+      return { status, doubt: first as Doubt, epoch };
     case 'PENDING':
       return { status, seq: Number(first) };
-    case 'ADMITTED':
-      return {
-        status,
-        seq: Number(first),
-        epoch: Number(second),
-        aclVersion: Number(third),
-        takenOver: fourth === '1',
-        hotGeneration: fifth,
-      };
+    case 'ADMITTED': {
+      const aclVersion = Number(second);
+      return { status, seq: Number(first), epoch, aclVersion, takenOver: third === '1', hotGeneration };
+    }
     default:
       throw new Error(`admit answered ${status}`);
   }

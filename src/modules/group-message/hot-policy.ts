@@ -30,22 +30,27 @@ export class HotPolicy {
   ) {}
 
   isHot(tenant: TenantId, topic: Topic): boolean {
-    const known = this.known(tenant, topic);
-    const hot = known.members >= this.env.HOT_MIN_MEMBERS || known.sends > BUSY_SENDS_PER_MINUTE;
-    if (hot && Date.now() - known.touchedMs > MINUTE_MS) {
-      known.touchedMs = Date.now();
-      this.redis.touch(tenant, topic).catch(() => undefined);
-    }
-    return hot;
+    return this.judge(this.known(tenant, topic), tenant, topic);
   }
 
-  countSend(tenant: TenantId, topic: Topic): void {
+  /** Counts a send. @returns whether the topic is hot now */
+  countSend(tenant: TenantId, topic: Topic): boolean {
     const known = this.known(tenant, topic);
     if (Date.now() - known.minuteStartedMs > MINUTE_MS) {
       known.minuteStartedMs = Date.now();
       known.sends = 0;
     }
     known.sends += 1;
+    return this.judge(known, tenant, topic);
+  }
+
+  private judge(known: Known, tenant: TenantId, topic: Topic): boolean {
+    const hot = known.members >= this.env.HOT_MIN_MEMBERS || known.sends > BUSY_SENDS_PER_MINUTE;
+    if (hot && Date.now() - known.touchedMs > MINUTE_MS) {
+      known.touchedMs = Date.now();
+      this.redis.touch(tenant, topic).catch(() => undefined);
+    }
+    return hot;
   }
 
   private known(tenant: TenantId, topic: Topic): Known {

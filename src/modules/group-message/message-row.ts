@@ -18,13 +18,17 @@ export interface PendingRow {
 export interface MessageBody {
   readonly draft: MessageDraft;
   readonly digest: Buffer;
+  readonly digestHex: string;
   readonly createdAt: Date;
+  /** `createdAt` as it goes over the wire. */
+  readonly time: string;
   /** `createdAt` as a quoted UTC literal. */
   readonly sqlTime: string;
   /** JSON texts as they are stored. */
   readonly contentText: string;
   readonly headText: string | null;
   readonly mentionsText: string | null;
+  readonly contentBytes: number;
   /** Size of the row's texts, bytes; what queue and batch limits count. */
   readonly bytes: number;
 }
@@ -57,10 +61,13 @@ export function bodyOf(draft: MessageDraft, digest: Buffer, createdAt: Date): Me
   const contentText = JSON.stringify(draft.content);
   const headText = draft.head === null ? null : JSON.stringify(draft.head);
   const mentionsText = draft.mentionedUserIds.length === 0 ? null : JSON.stringify(draft.mentionedUserIds);
-  const bytes = Buffer.byteLength(contentText) + Buffer.byteLength(headText ?? '') + (mentionsText?.length ?? 0) + 256;
-  const iso = createdAt.toISOString();
-  const sqlTime = `'${iso.slice(0, 10)} ${iso.slice(11, 23)}'`;
-  return { draft, digest, createdAt, sqlTime, contentText, headText, mentionsText, bytes };
+  const contentBytes = Buffer.byteLength(contentText);
+  const bytes = contentBytes + (headText ? Buffer.byteLength(headText) : 0) + (mentionsText?.length ?? 0) + 256;
+  const time = createdAt.toISOString();
+  const sqlTime = `'${time.slice(0, 10)} ${time.slice(11, 23)}'`;
+  const digestHex = digest.toString('hex');
+  const texts = { contentText, headText, mentionsText, contentBytes, bytes };
+  return { draft, digest, digestHex, createdAt, time, sqlTime, ...texts };
 }
 
 export function pendingRow(
@@ -69,13 +76,13 @@ export function pendingRow(
   admitted: { readonly seq: number; readonly epoch: number; readonly aclVersion: number },
 ): PendingRow {
   const { topic } = body.draft;
-  return { topic, groupId: groupIdOf(topic), from, body, ...admitted, seq: asSeq(admitted.seq) };
+  const { seq, epoch, aclVersion } = admitted;
+  return { topic, groupId: groupIdOf(topic), from, body, epoch, aclVersion, seq: asSeq(seq) };
 }
 
 /** The message as it will be read back, without reading it back. */
 export function freshMessage(row: PendingRow, id: string): Message {
-  const { draft, createdAt } = row.body;
-  const time = createdAt.toISOString();
+  const { draft, time } = row.body;
   return {
     id,
     topic: row.topic,

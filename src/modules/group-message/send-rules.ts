@@ -11,7 +11,11 @@ import type { MessageDraft } from './group-message.types.js';
 const MENTION_ALL_PER_HOUR = 10;
 const HOUR_SECONDS = 3600;
 
-/** Checks that only some messages need; a plain one passes without a query. */
+/** Has it anything that `SendRules.check` looks at? A plain message has not. */
+export const needsCheck = ({ mentionAll, replySeq, rootSeq }: MessageDraft): boolean =>
+  mentionAll || replySeq !== null || rootSeq !== null;
+
+/** Checks that only some messages need. */
 @Injectable()
 export class SendRules {
   constructor(
@@ -23,7 +27,6 @@ export class SendRules {
   /** @throws AppError FORBIDDEN, RATE_LIMITED (mentionAll), NOT_MEMBER, VALIDATION_FAILED (a reference to no message) */
   async check(actor: Actor, draft: MessageDraft): Promise<void> {
     const references = { replySeq: draft.replySeq, rootSeq: draft.rootSeq };
-    if (!draft.mentionAll && draft.replySeq === null && draft.rootSeq === null) return;
     // A retry of a message that is stored must be answered as such, whatever has changed since.
     if (await this.store.findByClientId(actor.tenant, draft.topic, actor.uid, draft.clientMsgId)) return;
     const access = await this.groups.loadAccess(actor.tenant, draft.topic, actor.uid);

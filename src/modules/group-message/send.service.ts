@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import { toAppError } from '../../platform/errors/to-app-error.js';
@@ -13,13 +13,16 @@ import type { StoredMessage } from './group-message.store.js';
 import type { MessageDraft, SendAnswer } from './group-message.types.js';
 import { bodyOf, freshMessage, pendingRow, type MessageBody, type PendingRow } from './message-row.js';
 import { RebaseService } from './rebase.service.js';
-import { SendRules } from './send-rules.js';
+import { needsCheck, SendRules } from './send-rules.js';
 import { isOver, TombstoneService } from './tombstone.service.js';
 
 /** How often one send is admitted anew after its epoch ended under it. */
 const MAX_ADMISSIONS = 5;
 
-type Hop = 'total' | 'admit' | 'append' | 'settle';
+/** A histogram whose labels are bound: looking them up costs more than observing. */
+interface Hop {
+  observe(value: number): void;
+}
 
 /** A send between two hops: what is known of it. */
 interface Attempt {
@@ -42,9 +45,12 @@ interface Admitted {
  */
 @Injectable()
 export class SendService {
-  private readonly sends;
-  private readonly hops: Record<Hop, { observe(value: number): void }>;
-  private readonly inFlight;
+  private readonly results;
+  private readonly total: Hop;
+  private readonly admitting: Hop;
+  private readonly appending: Hop;
+  private readonly settling: Hop;
+  private underWay = 0;
 
   constructor(
     private readonly rules: SendRules,
@@ -55,12 +61,16 @@ export class SendService {
     private readonly fanout: FanoutService,
     metrics: Metrics,
   ) {
-    this.sends = metrics.counter('im_sends_total', 'Sends by result', ['result']);
-    const seconds = metrics.histogram('im_send_seconds', 'Time of a send by hop', ['hop']);
-    // Bound once: looking labels up costs more than observing.
-    const bound = (hop: Hop): { observe(value: number): void } => seconds.labels(hop);
-    this.hops = { total: bound('total'), admit: bound('admit'), append: bound('append'), settle: bound('settle') };
-    this.inFlight = metrics.gauge('im_sends_in_flight', 'Sends that wait for their answer');
+    const sends = metrics.counter('im_sends_total', 'Sends by result', ['result']);
+    this.results = { stored: sends.labels('stored'), duplicate: sends.labels('duplicate'), other: sends };
+    const seconds = metrics.histogram('im_send_seconds', 'Time of a send by hop; only total covers failed ones', [
+      'hop',
+    ]);
+    this.total = seconds.labels('total');
+    this.admitting = seconds.labels('admit');
+    this.appending = seconds.labels('append');
+    this.settling = seconds.labels('settle');
+    metrics.observed('im_sends_in_flight', 'Sends that wait for their answer', () => this.underWay);
   }
 
   /**
@@ -68,48 +78,43 @@ export class SendService {
    * @throws AppError as the protocol page lists for `message:send`; a retryable one may be repeated with the same client id
    */
   async send(actor: Actor, draft: MessageDraft): Promise<SendAnswer> {
-    this.inFlight.inc();
+    this.underWay += 1;
     const started = performance.now();
     try {
       const answer = await this.sendOnce(attemptOf(actor, draft));
-      this.sends.inc({ result: answer.duplicate ? 'duplicate' : 'stored' });
+      (answer.duplicate ? this.results.duplicate : this.results.stored).inc();
       return answer;
     } catch (error) {
-      this.sends.inc({ result: toAppError(error).code });
+      this.results.other.inc({ result: toAppError(error).code });
       throw error;
     } finally {
-      this.hops.total.observe((performance.now() - started) / 1000);
-      this.inFlight.dec();
+      observe(this.total, started);
+      this.underWay -= 1;
     }
   }
 
   private async sendOnce(attempt: Attempt): Promise<SendAnswer> {
-    const { actor, body } = attempt;
+    const { actor, claimant, body } = attempt;
     // 1. Check: what is referred to, and the room in the queue, before anything is claimed or numbered.
-    await this.rules.check(actor, body.draft);
+    if (needsCheck(body.draft)) await this.rules.check(actor, body.draft);
     const room = this.writer.reserve(actor.tenant, body.bytes);
     try {
-      return await this.sendThrough(attempt);
+      for (let round = 1; round <= MAX_ADMISSIONS; round += 1) {
+        // 2. Admit: permission, claim and number in one script.
+        const started = performance.now();
+        const admission = await this.admission.admit(claimant);
+        const admittedAt = observe(this.admitting, started);
+        if (admission.status === 'DONE') return answerOf(admission.stored, true);
+        const { takenOver, hotGeneration } = admission;
+        const row = pendingRow(body, actor.uid, admission);
+        // 3. Append: fenced group commit. 4. Settle, then tell.
+        const outcome = await this.writer.append(actor.tenant, row);
+        observe(this.appending, admittedAt);
+        const answer = await this.conclude(attempt, { row, takenOver, hotGeneration }, outcome);
+        if (answer) return answer;
+      }
     } finally {
       room.release();
-    }
-  }
-
-  private async sendThrough(attempt: Attempt): Promise<SendAnswer> {
-    const { actor, claimant, body } = attempt;
-    for (let round = 1; round <= MAX_ADMISSIONS; round += 1) {
-      // 2. Admit: permission, claim and number in one script.
-      const admission = await this.timed('admit', () => this.admission.admit(claimant));
-      if (admission.status === 'DONE') return answerOf(admission.stored, true);
-      const admitted = {
-        row: pendingRow(body, actor.uid, admission),
-        takenOver: admission.takenOver,
-        hotGeneration: admission.hotGeneration,
-      };
-      // 3. Append: fenced group commit. 4. Settle, then tell.
-      const outcome = await this.timed('append', () => this.writer.append(actor.tenant, admitted.row));
-      const answer = await this.conclude(attempt, admitted, outcome);
-      if (answer) return answer;
     }
     throw new AppError('SEQ_UNAVAILABLE', { retryAfterMs: 500 });
   }
@@ -196,26 +201,19 @@ export class SendService {
     await this.admission.settle(attempt.claimant, { epoch: row.epoch, release, claim: { status: 'failed' } });
   }
 
-  private settle(
-    attempt: Attempt,
-    row: PendingRow,
+  private async settle(
+    { claimant, body }: Attempt,
+    { epoch }: PendingRow,
     release: number | null,
-    stored: Omit<StoredMessage, 'digest'>,
+    { seq, id, createdAt }: Omit<StoredMessage, 'digest'>,
     copy?: HotCopy,
   ): Promise<number | null> {
-    return this.timed('settle', () =>
-      this.admission.settle(attempt.claimant, {
-        epoch: row.epoch,
-        release,
-        copy,
-        claim: {
-          status: 'done',
-          seq: stored.seq,
-          messageId: stored.id,
-          createdAt: stored.createdAt.toISOString(),
-        },
-      }),
-    );
+    const started = performance.now();
+    const time = createdAt === body.createdAt ? body.time : createdAt.toISOString();
+    const claim = { status: 'done', seq, messageId: id, createdAt: time } as const;
+    const stable = await this.admission.settle(claimant, { epoch, release, claim }, copy);
+    observe(this.settling, started);
+    return stable;
   }
 
   private async rebase(attempt: Attempt, row: PendingRow, reason: 'fenced' | 'seq-taken'): Promise<void> {
@@ -225,39 +223,44 @@ export class SendService {
       throw new AppError('SEQ_UNAVAILABLE', { cause: error, retryAfterMs: 1000 });
     }
   }
-
-  private async timed<T>(hop: Hop, work: () => Promise<T>): Promise<T> {
-    const started = performance.now();
-    try {
-      return await work();
-    } finally {
-      this.hops[hop].observe((performance.now() - started) / 1000);
-    }
-  }
 }
+
+/** @returns the present moment */
+function observe(hop: Hop, startedMs: number): number {
+  const now = performance.now();
+  hop.observe((now - startedMs) / 1000);
+  return now;
+}
+
+const PROCESS_TOKEN = randomBytes(12).toString('base64url');
+let attempts = 0;
+
+/** A token that no other attempt of any process has. */
+const nextOwner = (): string => `${PROCESS_TOKEN}.${(attempts += 1).toString(36)}`;
 
 function attemptOf(actor: Actor, draft: MessageDraft): Attempt {
   const digest = digestOf({
-    type: draft.type,
+    // In the order of the canonical text.
     content: draft.content,
     head: draft.head,
-    mentions: draft.mentionedUserIds,
     mentionAll: draft.mentionAll,
+    mentions: draft.mentionedUserIds,
     reply: draft.replySeq,
     root: draft.rootSeq,
+    type: draft.type,
   });
-  const createdAt = new Date();
+  const body = bodyOf(draft, digest, new Date());
   return {
     actor,
-    body: bodyOf(draft, digest, createdAt),
+    body,
     claimant: {
       tenant: actor.tenant,
       topic: draft.topic,
       uid: actor.uid,
       clientMsgId: draft.clientMsgId,
-      owner: randomUUID(),
-      digest: digest.toString('hex'),
-      createdAt: createdAt.toISOString(),
+      owner: nextOwner(),
+      digest: body.digestHex,
+      createdAt: body.time,
     },
   };
 }

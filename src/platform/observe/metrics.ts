@@ -20,6 +20,18 @@ export class Metrics {
     return new Gauge<L>({ name, help, labelNames: [...labelNames], registers: [this.registry] });
   }
 
+  /** A gauge that is read when it is asked for, so that what it shows costs nothing while it changes. */
+  observed(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
   histogram<L extends string>(
     name: string,
     help: string,

@@ -1,7 +1,7 @@
 import type { AdmitReply, Claimant } from '../../../src/modules/group-message/group-message.redis.js';
 import { asTopic, asUserId, type Topic } from '../../../src/platform/ids/ids.js';
 import { PipelineWorld, TENANT, type PipelineNode } from '../../support/pipeline.js';
-import { claimant, countingTopic, CREATED_AT, DEADLINE_MS, LIVES } from './claims.js';
+import { claimant, countingTopic, CREATED_AT, DEADLINE_MS, LIVES, parseClaim } from './claims.js';
 
 let world: PipelineWorld;
 let node: PipelineNode;
@@ -14,8 +14,8 @@ afterAll(() => world.close());
 
 const admit = (who: Claimant): Promise<AdmitReply> => node.redis.admit(who, DEADLINE_MS, LIVES);
 const load = (topic: Topic, uid = '2'): Promise<unknown> => node.groups.loadAccess(TENANT, topic, asUserId(uid));
-const claimOf = async (topic: Topic, id = 'm'): Promise<Record<string, unknown>> =>
-  JSON.parse((await world.client.get(world.claimKey(topic, asUserId('2'), id))) ?? 'null') as Record<string, unknown>;
+const claimOf = async (topic: Topic, id = 'm'): Promise<Record<string, string> | null> =>
+  parseClaim(await world.client.get(world.claimKey(topic, asUserId('2'), id)));
 
 /** Makes the stored permission of a member other than it was loaded. */
 async function rewrite(topic: Topic, field: string, change: (parts: string[]) => void): Promise<void> {
@@ -212,7 +212,7 @@ describe('a claim that is there already', () => {
 
   it('unreadable: as if it were not there', async () => {
     const topic = await countingTopic(world, node);
-    await world.client.set(world.claimKey(topic, asUserId('2'), 'm'), 'not json');
+    await world.client.set(world.claimKey(topic, asUserId('2'), 'm'), 'not a claim');
     expect(await fresh(topic, 'one')).toMatchObject({ status: 'ADMITTED', seq: 1, takenOver: false });
   });
 });

@@ -12,6 +12,13 @@ export function claimant(topic: Topic, clientMsgId = 'm', owner = 'one', digest 
   return { tenant: TENANT, topic, uid: asUserId(uid), clientMsgId, owner, digest, createdAt: CREATED_AT };
 }
 
+/** A claim as Redis holds it, by the names of its parts; null for none. */
+export function parseClaim(text: string | null): Record<string, string> | null {
+  if (text === null) return null;
+  const [status, owner, seq, epoch, messageId, digest, createdAt] = text.split('|');
+  return { status, owner, seq, epoch, messageId, digest, createdAt };
+}
+
 /** A topic that counts, whose members' permissions are known. */
 export async function countingTopic(world: PipelineWorld, node: PipelineNode, members = 2): Promise<Topic> {
   const topic = await world.group(members);

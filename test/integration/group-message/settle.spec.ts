@@ -1,7 +1,7 @@
 import type { AdmitReply, Claimant, Settlement } from '../../../src/modules/group-message/group-message.redis.js';
 import { asUserId, type Topic } from '../../../src/platform/ids/ids.js';
 import { PipelineWorld, TENANT, type PipelineNode } from '../../support/pipeline.js';
-import { claimant, countingTopic, CREATED_AT, DEADLINE_MS, LIVES } from './claims.js';
+import { claimant, countingTopic, CREATED_AT, DEADLINE_MS, LIVES, parseClaim } from './claims.js';
 
 let world: PipelineWorld;
 let node: PipelineNode;
@@ -25,8 +25,7 @@ const settle = (who: Claimant, settlement: Settlement): Promise<number | null> =
 
 async function claimOf(topic: Topic): Promise<Record<string, unknown> & { ttl: number }> {
   const key = world.claimKey(topic, asUserId('2'), 'm');
-  const claim = JSON.parse((await world.client.get(key)) ?? '{}') as Record<string, unknown>;
-  return { ...claim, ttl: await world.client.ttl(key) };
+  return { ...parseClaim(await world.client.get(key)), ttl: await world.client.ttl(key) };
 }
 
 const inFlight = async (topic: Topic): Promise<unknown[]> => {

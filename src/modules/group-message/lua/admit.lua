@@ -3,67 +3,60 @@
 -- KEYS[1] last_seq   KEYS[2] inflight   KEYS[3] inflight:deadline   KEYS[4] group access   KEYS[5] hot_meta
 -- KEYS[6…] claim (uniq:msg) of each send
 -- ARGV[1] in-flight deadline, ms   ARGV[2] life of a pending claim, s   ARGV[3] greatest age of a permission, ms
--- then for each send: sender uid, owner (token of the attempt), digest (hex), createdAt (ISO 8601)
--- Reply: for each send one of
---   DONE seq messageId createdAt        stored before; nothing was changed
+-- then for each send: sender uid; owner, token of the attempt; "digest|createdAt" (hex, ISO 8601)
+-- Reply: first "epoch|hotGeneration", epoch "-1" when there is no counter; then for each send one of
+--   DONE|seq|messageId|createdAt        stored before; nothing was changed
 --   NEEDS_ACCESS                        the permission is not cached or too old: load it and admit again
---   NOT_MEMBER | MUTED untilMs | DISMISSED | NO_GROUP
---   NEEDS_REBASE doubt epoch            epoch "-1" when there is no counter
+--   NOT_MEMBER, MUTED|untilMs, DISMISSED or NO_GROUP
+--   NEEDS_REBASE|doubt
 --   CONFLICT                            the client id belongs to another body
---   PENDING seq                         another attempt of the same message is under way
---   ADMITTED seq epoch aclVersion takenOver("1" = an earlier attempt was abandoned) hotGeneration
+--   PENDING|seq                         another attempt of the same message is under way
+--   ADMITTED|seq|aclVersion|takenOver   takenOver "1": an earlier attempt was abandoned
 --@include doubt
 --@include permission
-
-local function decode(json)
-  if not json then return nil end
-  local ok, value = pcall(cjson.decode, json)
-  if ok and type(value) == 'table' then return value end
-  return nil
-end
+--@include claim
 
 local now = now_ms()
 local deadline, oldest = text(now + tonumber(ARGV[1])), now - tonumber(ARGV[3])
+local sends = #KEYS - 5
 local stored = redis.call('MGET', unpack(KEYS, 6))
+local senders = {}
+for i = 1, sends do senders[i] = ARGV[3 * i + 1] end
+local permissions = read_permissions(KEYS[4], senders, oldest)
 local counter, doubt = read_counter(KEYS[1], KEYS[2], KEYS[3])
 local epoch = counter and text(counter.epoch) or '-1'
 local seq = counter and counter.seq
-local generation = redis.call('HGET', KEYS[5], 'generation') or ''
 -- What this call gives out, written at its end.
 local numbers, deadlines, given = {}, {}, 0
 -- Claims of this call by key: two sends of one id in one call must see each other.
-local claims, permissions = {}, {}
+local claims = {}
 
-local function permission_of(uid)
-  if permissions[uid] == nil then permissions[uid] = read_permission(KEYS[4], uid, oldest) or false end
-  return permissions[uid]
-end
-
-local function admit(key, stored_claim, uid, owner, digest, created_at)
-  local claim = claims[key] or decode(stored_claim)
+local function admit(key, stored_claim, uid, owner, body)
+  local claim = read_claim(claims[key] or stored_claim)
+  local same = claim and string.sub(body, 1, #claim.digest + 1) == claim.digest .. '|'
   -- 1. A finished claim is answered at once: the sender may have been muted since, his message is stored all the same.
-  if claim and claim.status == 'done' and claim.digest == digest then
-    return { 'DONE', claim.seq, claim.messageId, claim.createdAt }
+  if same and claim.status == 'done' then
+    return 'DONE|' .. claim.seq .. '|' .. claim.message_id .. '|' .. claim.created_at
   end
 
   -- 2. Permission.
-  local permission = permission_of(uid)
-  if not permission then return { 'NEEDS_ACCESS' } end
+  local permission = permissions[uid]
+  if not permission then return 'NEEDS_ACCESS' end
   local refusal = read_refusal(permission)
-  if refusal then return { refusal } end
-  if permission.role ~= 'owner' and permission.muted_until > now then return { 'MUTED', text(permission.muted_until) } end
-  if permission.role == 'member' and permission.mute_all then return { 'MUTED', '0' } end
+  if refusal then return refusal end
+  if permission.role ~= 'owner' and permission.muted_until > now then return 'MUTED|' .. text(permission.muted_until) end
+  if permission.role == 'member' and permission.mute_all then return 'MUTED|0' end
 
   -- 3. The counter.
-  if doubt then return { 'NEEDS_REBASE', doubt, epoch } end
+  if doubt then return 'NEEDS_REBASE|' .. doubt end
 
   -- 4. The claim. An expired deadline was a doubt above, so an entry in flight belongs to an attempt that may still succeed.
   local taken_over = '0'
   if claim then
     local alive = claim.status == 'pending' and claim.owner ~= owner and claim.epoch == epoch
       and (claims[key] or redis.call('ZSCORE', KEYS[2], claim.seq))
-    if (alive or claim.status == 'done') and claim.digest ~= digest then return { 'CONFLICT' } end
-    if alive then return { 'PENDING', claim.seq } end
+    if (alive or claim.status == 'done') and not same then return 'CONFLICT' end
+    if alive then return 'PENDING|' .. claim.seq end
     if claim.owner ~= owner then taken_over = '1' end
   end
 
@@ -72,18 +65,15 @@ local function admit(key, stored_claim, uid, owner, digest, created_at)
   local number = text(seq)
   numbers[2 * given - 1], numbers[2 * given] = number, number
   deadlines[2 * given - 1], deadlines[2 * given] = deadline, number
-  local value = {
-    status = 'pending', owner = owner, seq = number, epoch = epoch, messageId = '', digest = digest, createdAt = created_at,
-  }
+  local value = 'pending|' .. owner .. '|' .. number .. '|' .. epoch .. '||' .. body
   claims[key] = value
-  redis.call('SET', key, cjson.encode(value), 'EX', ARGV[2])
-  return { 'ADMITTED', number, epoch, text(permission.acl), taken_over, generation }
+  redis.call('SET', key, value, 'EX', ARGV[2])
+  return 'ADMITTED|' .. number .. '|' .. text(permission.acl) .. '|' .. taken_over
 end
 
-local replies = {}
-for i = 1, #KEYS - 5 do
-  local at = 4 * i
-  replies[i] = admit(KEYS[i + 5], stored[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+local replies = { epoch .. '|' .. (redis.call('HGET', KEYS[5], 'generation') or '') }
+for i = 1, sends do
+  replies[i + 1] = admit(KEYS[i + 5], stored[i], ARGV[3 * i + 1], ARGV[3 * i + 2], ARGV[3 * i + 3])
 end
 if given > 0 then
   redis.call('HSET', KEYS[1], 'seq', text(seq), 'entries', text(counter.entries + given))

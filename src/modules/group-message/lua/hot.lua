@@ -54,20 +54,21 @@ local function hot_version(member)
   return tonumber(string.match(member, '^(%d+):') or '0')
 end
 
--- Adds members (seq, member, seq, member…) that are not there yet, and lets the oldest go above the limits.
+-- Adds members (seq, member, seq, member…) that are not there yet, and lets the oldest go above the limits: a sixteenth of
+-- the set at once, so that a full one does not pay for each message.
 local function hot_add(hot, meta, members, added, max_count, max_bytes)
   -- The set may have been lost alone.
   if redis.call('EXISTS', hot) == 0 then redis.call('HSET', meta, 'bytes', 0) end
   redis.call('ZADD', hot, unpack(members))
   local bytes = redis.call('HINCRBY', meta, 'bytes', added)
-  local surplus = redis.call('ZCARD', hot) - max_count
-  while surplus > 0 or bytes > max_bytes do
-    local oldest = redis.call('ZPOPMIN', hot, math.max(surplus, 1))
+  local count = redis.call('ZCARD', hot)
+  while count > max_count or bytes > max_bytes do
+    local oldest = redis.call('ZPOPMIN', hot, math.max(count - max_count, math.ceil(count / 16)))
     if not oldest[1] then return end
     local freed = 0
     for i = 1, #oldest, 2 do freed = freed + #oldest[i] end
     bytes = redis.call('HINCRBY', meta, 'bytes', -freed)
-    surplus = 0
+    count = count - #oldest / 2
   end
 end
 

@@ -1,17 +1,36 @@
--- Shared: what a user may do in a group, by the record that the group module keeps (group.redis.ts says how it is written).
--- Returns nil when the record has to be loaded first: not there, too old, or filled on another Redis server (whose
--- invalidations may be missing here).
+-- Shared: what users may do in a group, by the records that the group module keeps (group.redis.ts says how they are written).
+-- Returns permissions by uid, in one read; one is missing when it has to be loaded first: not there, too old, or filled on
+-- another Redis server (whose invalidations may be missing here).
+local function read_permissions(access_key, uids, oldest_ms)
+  local found, asked = {}, { '#' }
+  for _, uid in ipairs(uids) do
+    if found[uid] == nil then
+      found[uid] = false
+      asked[#asked + 1] = uid
+    end
+  end
+  local fields = redis.call('HMGET', access_key, unpack(asked))
+  if not fields[1] then return found end
+  local state, mute_all, group_acl, group_loaded, run_id = string.match(fields[1], '^([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)$')
+  if not state or run_id ~= server_run_id() or tonumber(group_loaded) < oldest_ms then return found end
+  mute_all, group_acl = mute_all == '1', tonumber(group_acl)
+  for i = 2, #asked do
+    local field = fields[i]
+    local role, muted_until, acl, floor, loaded
+    if field then role, muted_until, acl, floor, loaded = string.match(field, '^([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)$') end
+    if role and tonumber(loaded) >= oldest_ms then
+      found[asked[i]] = {
+        role = role, muted_until = tonumber(muted_until), floor = tonumber(floor), state = state,
+        mute_all = mute_all, acl = math.min(tonumber(acl), group_acl),
+      }
+    end
+  end
+  return found
+end
+
+-- The permission of one user, nil when it has to be loaded first.
 local function read_permission(access_key, uid, oldest_ms)
-  local fields = redis.call('HMGET', access_key, uid, '#')
-  if not fields[1] or not fields[2] then return nil end
-  local role, muted_until, acl, floor, loaded = string.match(fields[1], '^([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)$')
-  local state, mute_all, group_acl, group_loaded, run_id = string.match(fields[2], '^([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)$')
-  if not role or not state or run_id ~= server_run_id() then return nil end
-  if tonumber(loaded) < oldest_ms or tonumber(group_loaded) < oldest_ms then return nil end
-  return {
-    role = role, muted_until = tonumber(muted_until), floor = tonumber(floor), state = state,
-    mute_all = mute_all == '1', acl = math.min(tonumber(acl), tonumber(group_acl)),
-  }
+  return read_permissions(access_key, { uid }, oldest_ms)[uid] or nil
 end
 
 -- Why a user may not read, or nil.

@@ -2,28 +2,33 @@
 -- KEYS[1] last_seq   KEYS[2] inflight   KEYS[3] inflight:deadline   KEYS[4] hot_msgs   KEYS[5] hot_meta
 -- KEYS[6…] claim (uniq:msg) of each send
 -- ARGV[1] life of the hot set, s   ARGV[2] most hot members   ARGV[3] most hot bytes
+-- ARGV[4] life of a claim that is done, s   ARGV[5] of one that failed
 -- then for each send: epoch of the number; seq to release, "" when no row with it is known to be stored;
---   new claim status (done, failed, or "" to leave it); owner, token of the attempt; life of the claim, s; claim, JSON;
---   hot copy "<version>:<JSON>", "" for none; hot generation at Admit
+--   new claim, done or failed, "" to leave it; hot copy "<version>:<JSON>", "" for none; hot generation at Admit
 -- Reply: { stableSeq or "", then for each send SETTLED, or OTHER_EPOCH (the counter has moved on; the claim was written) }
 --@include doubt
 --@include hot
+--@include claim
+
+-- Only by its owner, and never over a message that is stored.
+local function fail(key, value)
+  local claim = read_claim(redis.call('GET', key))
+  if claim and claim.status ~= 'done' and claim.owner == read_claim(value).owner then
+    redis.call('SET', key, value, 'EX', ARGV[5])
+  end
+end
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'seq')
 local now = now_ms()
 local releases, copies, replies = {}, {}, { '' }
 
 for i = 1, #KEYS - 5 do
-  local key = KEYS[i + 5]
-  local epoch, release, status, owner, ttl, value, copy, generation = unpack(ARGV, 8 * i - 4, 8 * i + 3)
-  if status == 'done' then
-    redis.call('SET', key, value, 'EX', ttl)
-  elseif status == 'failed' then
-    -- Only by its owner, and never over a message that is stored.
-    local ok, claim = pcall(cjson.decode, redis.call('GET', key) or '')
-    if ok and type(claim) == 'table' and claim.owner == owner and claim.status ~= 'done' then
-      redis.call('SET', key, value, 'EX', ttl)
-    end
+  local key, at = KEYS[i + 5], 5 * i + 1
+  local epoch, release, claim, copy = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  if string.sub(claim, 1, 5) == 'done|' then
+    redis.call('SET', key, claim, 'EX', ARGV[4])
+  elseif claim ~= '' then
+    fail(key, claim)
   end
   if head[1] ~= epoch then
     replies[i + 1] = 'OTHER_EPOCH'
@@ -31,7 +36,7 @@ for i = 1, #KEYS - 5 do
     replies[i + 1] = 'SETTLED'
     if release ~= '' then
       releases[#releases + 1] = release
-      copies[#copies + 1] = copy ~= '' and { copy, generation } or false
+      copies[#copies + 1] = copy ~= '' and { copy, ARGV[at + 4] } or false
     end
   end
 end
