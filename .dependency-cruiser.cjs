@@ -7,6 +7,7 @@ const ALLOWED_ARROWS = {
   conversation: ['group', 'group-message', 'messaging'],
   group: ['presence', 'tenant', 'topic', 'user'],
   'group-message': ['audit', 'group', 'tenant', 'topic'],
+  limits: ['tenant'],
   messaging: ['group-message'],
   presence: [],
   relation: [],

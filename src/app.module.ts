@@ -4,6 +4,7 @@ import { AuthModule } from './modules/auth/auth.module.js';
 import { ConversationModule } from './modules/conversation/conversation.module.js';
 import { GroupModule } from './modules/group/group.module.js';
 import { GroupMessageModule } from './modules/group-message/group-message.module.js';
+import { LimitsModule } from './modules/limits/limits.module.js';
 import { MessagingModule } from './modules/messaging/messaging.module.js';
 import { PresenceModule } from './modules/presence/presence.module.js';
 import { RelationModule } from './modules/relation/relation.module.js';
@@ -22,6 +23,7 @@ export class AppModule {
         PlatformModule.register(env, schemas),
         TenantModule,
         AuthModule,
+        LimitsModule,
         UserModule,
         RelationModule,
         PresenceModule,

@@ -9,6 +9,14 @@ const secrets = {
   ADMIN_TOKEN: 'a'.repeat(40),
 };
 
+/** A few users of a bench do what thousands do: what one user may do would be measured instead of what a node can. */
+const limits = Object.fromEntries(
+  ['SEND', 'READ', 'WRITE', 'HANDSHAKE'].flatMap((name) => [
+    [`LIMIT_${name}_PER_SECOND`, '1000000'],
+    [`LIMIT_${name}_BURST`, '10000000'],
+  ]),
+);
+
 /** The environment of a node, as a process would get it. */
 function nodeEnvironment({ mysql, redis, port, logLevel = 'error' }) {
   return {
@@ -21,6 +29,7 @@ function nodeEnvironment({ mysql, redis, port, logLevel = 'error' }) {
     REDIS_KEY_PREFIX: 'bench',
     ACCESS_TOKEN_TTL_SECONDS: '86400',
     ...secrets,
+    ...limits,
   };
 }
 

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../modules/auth/auth.module.js';
 import { ConversationModule } from '../modules/conversation/conversation.module.js';
 import { GroupModule } from '../modules/group/group.module.js';
+import { LimitsModule } from '../modules/limits/limits.module.js';
 import { MessagingModule } from '../modules/messaging/messaging.module.js';
 import { PresenceModule } from '../modules/presence/presence.module.js';
 import { Closing } from './closing.js';
@@ -16,7 +17,7 @@ import { ShutdownService } from './shutdown.service.js';
 import { TopicGateway } from './topic.gateway.js';
 
 @Module({
-  imports: [AuthModule, ConversationModule, GroupModule, MessagingModule, PresenceModule],
+  imports: [AuthModule, ConversationModule, GroupModule, LimitsModule, MessagingModule, PresenceModule],
   providers: [
     Closing,
     ConnectionService,

@@ -1,8 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { IsIn, IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
 import { AuthService } from '../modules/auth/auth.service.js';
+import { LimitsService } from '../modules/limits/limits.service.js';
+import { ENV, type Env } from '../platform/env/env.js';
 import { AppError } from '../platform/errors/app-error.js';
 import { toAppError } from '../platform/errors/to-app-error.js';
+import { clientAddress } from '../platform/http/client-address.js';
 import { errorText } from '../platform/http/problem.filter.js';
 import { validateDto } from '../platform/http/validation.js';
 import { Logger } from '../platform/observe/logger.js';
@@ -36,6 +39,8 @@ class HandshakeDto {
 export class Handshake {
   constructor(
     private readonly auth: AuthService,
+    private readonly limits: LimitsService,
+    @Inject(ENV) private readonly env: Env,
     private readonly log: Logger,
   ) {}
 
@@ -63,6 +68,7 @@ export class Handshake {
   }
 
   private async admit(client: ClientSocket): Promise<void> {
+    await this.limits.spendHandshake(this.addressOf(client));
     const auth: unknown = client.handshake.auth;
     const token = (auth as { token?: unknown } | null)?.token;
     if (typeof token !== 'string' || token === '') throw new AppError('UNAUTHENTICATED');
@@ -74,5 +80,10 @@ export class Handshake {
     client.data.device = dto.device ?? null;
     client.data.subscribe = dto.subscribe ?? 'all';
     client.data.membershipChanges = 0;
+  }
+
+  private addressOf(client: ClientSocket): string {
+    const { headers, address } = client.handshake;
+    return clientAddress(address, headers['x-forwarded-for'], this.env.TRUSTED_PROXY_DEPTH);
   }
 }

@@ -23,7 +23,7 @@ export class SessionGateway {
     private readonly closing: Closing,
   ) {}
 
-  @SocketEvent('session:heartbeat', HeartbeatDto)
+  @SocketEvent('session:heartbeat', HeartbeatDto, 'read')
   heartbeat(): { serverTime: string } {
     return { serverTime: new Date().toISOString() };
   }

@@ -43,14 +43,14 @@ export class TopicGateway {
   ) {}
 
   /** Each topic has its own answer: one that is refused does not fail the others. */
-  @SocketEvent('topic:subscribe', TopicsDto)
+  @SocketEvent('topic:subscribe', TopicsDto, 'read')
   async subscribe(client: ClientSocket, { topics }: TopicsDto): Promise<{ topics: TopicAnswer[] }> {
     const wanted = [...new Set(topics)];
     const read = await this.conversations.readSeqs(client.data.actor, wanted);
     return { topics: await Promise.all(wanted.map((topic) => this.subscribeTo(client, topic, read.get(topic) ?? 0))) };
   }
 
-  @SocketEvent('topic:unsubscribe', TopicsDto)
+  @SocketEvent('topic:unsubscribe', TopicsDto, 'read')
   async unsubscribe(client: ClientSocket, { topics }: TopicsDto): Promise<void> {
     for (const topic of topics) await client.leave(topicRoom(client.data.actor.tenant, topic));
   }

@@ -9,6 +9,7 @@ import { Logger } from './observe/logger.js';
 import { Metrics } from './observe/metrics.js';
 import { Readiness } from './observe/readiness.js';
 import { EvictionCheck } from './redis/eviction-check.js';
+import { LeasedBuckets } from './redis/leased-buckets.js';
 import { NodeBus } from './redis/node-bus.js';
 import { RedisClients } from './redis/redis-clients.js';
 import { RedisKeys } from './redis/keys.js';
@@ -41,6 +42,7 @@ export class PlatformModule {
       RedisScripts,
       RateLimiter,
       TokenBuckets,
+      LeasedBuckets,
       EvictionCheck,
       NodeBus,
       ControlDb,

@@ -35,8 +35,13 @@ export class TestClient {
   }
 
   /** @throws the `connect_error` (its `data` is the error object) when the handshake is refused */
-  static async connect(url: string, auth: Record<string, unknown>, transports = ['websocket']): Promise<TestClient> {
-    const socket = io(`${url}/im`, { auth, transports, forceNew: true, reconnection: false });
+  static async connect(
+    url: string,
+    auth: Record<string, unknown>,
+    transports = ['websocket'],
+    extraHeaders: Record<string, string> = {},
+  ): Promise<TestClient> {
+    const socket = io(`${url}/im`, { auth, transports, extraHeaders, forceNew: true, reconnection: false });
     const client = new TestClient(socket);
     await new Promise<void>((resolve, reject) => {
       socket.once('connect_error', (error) => {

@@ -18,6 +18,15 @@ export function givenServers(): ServerUrls {
 /** A name that no other test has: prefix of its Redis keys and of its databases. */
 export const freshName = (): string => `t${randomBytes(5).toString('hex')}`;
 
+/** A few users of a test do what many do. Tests of the limits set their own. */
+const LIMITS = Object.fromEntries([
+  ...['SEND', 'READ', 'WRITE', 'HANDSHAKE'].flatMap((name) => [
+    [`LIMIT_${name}_PER_SECOND`, '1000000'],
+    [`LIMIT_${name}_BURST`, '10000000'],
+  ]),
+  ['LIMIT_AUTH_PER_MINUTE', '10000000'],
+]) as Record<string, string>;
+
 /** The environment of a node, as a process would get it. */
 export function nodeEnvironment(
   name: string,
@@ -37,6 +46,7 @@ export function nodeEnvironment(
     SECRETS_KEY: 's'.repeat(40),
     PHONE_HASH_KEY: 'p'.repeat(40),
     ADMIN_TOKEN: 'a'.repeat(40),
+    ...LIMITS,
     ...settings,
   };
 }

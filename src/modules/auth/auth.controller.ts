@@ -10,6 +10,7 @@ import {
 } from '@nestjs/swagger';
 import { AppError, invalid } from '../../platform/errors/app-error.js';
 import { CurrentActor, Public } from '../../platform/http/actor.js';
+import { Spends } from '../../platform/http/spends.js';
 import { isDecimalId, type Actor } from '../../platform/ids/ids.js';
 import {
   EnterpriseDto,
@@ -33,6 +34,7 @@ export class AuthController {
   ) {}
 
   @Public()
+  @Spends('enterprise')
   @Post('enterprise')
   @HttpCode(200)
   @ApiOperation({ summary: 'The tenant of an enterprise code, and a login token for it' })
@@ -59,6 +61,7 @@ export class AuthController {
   }
 
   @Public()
+  @Spends('refresh')
   @Post('refresh')
   @HttpCode(200)
   @ApiOperation({

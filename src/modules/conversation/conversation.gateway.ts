@@ -9,7 +9,7 @@ import { CursorDto } from './dto/cursor.dto.js';
 export class ConversationGateway {
   constructor(private readonly cursors: CursorService) {}
 
-  @SocketEvent('topic:read', CursorDto)
+  @SocketEvent('topic:read', CursorDto, 'read')
   async read(
     client: ClientSocket,
     { topic, seq }: CursorDto,
@@ -19,7 +19,7 @@ export class ConversationGateway {
     return { readSeq, ...(await this.cursors.unread(actor, topic)) };
   }
 
-  @SocketEvent('topic:received', CursorDto)
+  @SocketEvent('topic:received', CursorDto, 'read')
   async received(client: ClientSocket, { topic, seq }: CursorDto): Promise<{ receivedSeq: number }> {
     const { receivedSeq } = await this.cursors.raise(client.data.actor, topic, { receivedSeq: seq });
     return { receivedSeq };

@@ -30,7 +30,7 @@ export class ChangeGateway {
     return this.messaging.hide(client.data.actor, topic, seqs);
   }
 
-  @SocketEvent('topic:changes', ChangesDto)
+  @SocketEvent('topic:changes', ChangesDto, 'read')
   changes(client: ClientSocket, { topic, afterChange, limit }: ChangesDto): Promise<ChangesPage> {
     return this.messaging.changes(client.data.actor, topic, afterChange, limit);
   }

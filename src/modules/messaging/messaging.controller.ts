@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { CurrentActor } from '../../platform/http/actor.js';
+import { Spends } from '../../platform/http/spends.js';
 import { TopicPipe } from '../../platform/http/topic.pipe.js';
 import type { Actor, Topic } from '../../platform/ids/ids.js';
 import type { HistoryPage, SendAnswer } from '../group-message/group-message.types.js';
@@ -28,6 +29,7 @@ export class MessagingController {
   }
 
   @Post()
+  @Spends('send')
   @ApiOperation({ summary: 'Send a message, as message:send' })
   @ApiCreatedResponse({ type: SendAnswerDto })
   send(

@@ -11,12 +11,12 @@ import { MessagingService } from './messaging.service.js';
 export class MessagingGateway {
   constructor(private readonly messaging: MessagingService) {}
 
-  @SocketEvent('message:send', SendDto)
+  @SocketEvent('message:send', SendDto, 'send')
   send(client: ClientSocket, dto: SendDto): Promise<SendAnswer> {
     return this.messaging.send(client.data.actor, dto.topic, dto);
   }
 
-  @SocketEvent('message:history', HistoryDto)
+  @SocketEvent('message:history', HistoryDto, 'read')
   history(client: ClientSocket, dto: HistoryDto): Promise<HistoryPage> {
     return this.messaging.history(client.data.actor, dto.topic, dto);
   }

@@ -2,6 +2,11 @@ import { z } from 'zod';
 import type { TenantId } from '../../platform/ids/ids.js';
 import type { ConnectionInfo } from '../../platform/mysql/connection-info.js';
 
+const budget = z.object({
+  perSecond: z.number().positive().max(1_000_000),
+  burst: z.number().int().min(1).max(10_000_000),
+});
+
 /** A tenant's own settings (`im_tenants.settings`); what is missing has its default, what is unknown is left alone. */
 export const tenantSettingsSchema = z.looseObject({
   /** May people register themselves (`open`), or does the operator make the accounts? */
@@ -10,6 +15,8 @@ export const tenantSettingsSchema = z.looseObject({
   editWindowSeconds: z.number().int().min(0).default(86_400),
   /** How long a sender may recall his message, seconds; admins always may. */
   recallWindowSeconds: z.number().int().min(0).default(120),
+  /** Budgets of a user; what is missing is as the process settings LIMIT_… say. */
+  limits: z.object({ send: budget.optional(), read: budget.optional(), write: budget.optional() }).optional(),
 });
 
 export type TenantSettings = Readonly<z.infer<typeof tenantSettingsSchema>>;

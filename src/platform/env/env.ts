@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 const port = z.coerce.number().int().min(1).max(65535);
 const positive = z.coerce.number().int().positive();
+const rate = z.coerce.number().positive().max(1_000_000);
 const flag = z.enum(['true', 'false', '1', '0']).transform((value) => value === 'true' || value === '1');
 const secret = z.string().min(32, 'must be at least 32 characters; make one with: openssl rand -hex 32');
 
@@ -54,6 +55,15 @@ export const envSchema = z.object({
   SECRETS_KEY: secret,
   PHONE_HASH_KEY: secret,
   ADMIN_TOKEN: secret,
+  LIMIT_SEND_PER_SECOND: rate.default(50),
+  LIMIT_SEND_BURST: positive.default(400),
+  LIMIT_READ_PER_SECOND: rate.default(100),
+  LIMIT_READ_BURST: positive.default(400),
+  LIMIT_WRITE_PER_SECOND: rate.default(20),
+  LIMIT_WRITE_BURST: positive.default(100),
+  LIMIT_AUTH_PER_MINUTE: positive.default(120),
+  LIMIT_HANDSHAKE_PER_SECOND: rate.default(100),
+  LIMIT_HANDSHAKE_BURST: positive.default(5000),
   TRUSTED_PROXY_DEPTH: z.coerce.number().int().min(0).max(10).default(0),
   METRICS_TENANTS: z
     .string()

@@ -11,12 +11,17 @@ export function setActor(request: Request, actor: Actor): void {
   (request as WithActor)[ACTOR] = actor;
 }
 
-/** Controller parameter: who asks. */
-export const CurrentActor = createParamDecorator((_: unknown, context: ExecutionContext): Actor => {
-  const actor = (context.switchToHttp().getRequest<Request>() as WithActor)[ACTOR];
+/** Who asks. @throws AppError UNAUTHENTICATED when the call was not authenticated */
+export function actorOf(request: Request): Actor {
+  const actor = (request as WithActor)[ACTOR];
   if (!actor) throw new AppError('UNAUTHENTICATED');
   return actor;
-});
+}
+
+/** Controller parameter: who asks. */
+export const CurrentActor = createParamDecorator((_: unknown, context: ExecutionContext): Actor =>
+  actorOf(context.switchToHttp().getRequest<Request>()),
+);
 
 export const IS_PUBLIC = 'trident:public';
 /** Marks a controller or a handler that answers without a token. Everything else needs one. */

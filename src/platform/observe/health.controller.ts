@@ -2,6 +2,7 @@ import { Controller, Get, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Public } from '../http/actor.js';
+import { Spends } from '../http/spends.js';
 import { ControlDb } from '../mysql/control-db.js';
 import { NodeIdentity } from '../redis/node-identity.js';
 import { RedisScripts } from '../redis/redis-scripts.js';
@@ -12,6 +13,7 @@ const CONTROL_TIMEOUT_MS = 1_000;
 
 /** For load balancers and operators, outside `/v1`. */
 @Public()
+@Spends('nothing')
 @ApiExcludeController()
 @Controller()
 export class HealthController {

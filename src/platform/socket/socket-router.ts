@@ -3,6 +3,7 @@ import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { AppError } from '../errors/app-error.js';
 import { toAppError } from '../errors/to-app-error.js';
 import { errorText } from '../http/problem.filter.js';
+import type { UserBudget } from '../http/spends.js';
 import { validateDto } from '../http/validation.js';
 import { Logger } from '../observe/logger.js';
 import { Metrics } from '../observe/metrics.js';
@@ -10,6 +11,9 @@ import type { Ack } from './events.js';
 import { OVERSIZE } from './limited-parser.js';
 import type { ClientSocket } from './socket-client.js';
 import { SOCKET_EVENT, type SocketEventOptions } from './socket-event.decorator.js';
+
+/** Takes one of a user's budget, or throws; answers without a promise when it can. */
+type Spend = (client: ClientSocket, budget: UserBudget) => void | Promise<void>;
 
 type Handler = (client: ClientSocket, payload: object) => Promise<object | void> | object | void;
 
@@ -27,6 +31,7 @@ export class SocketRouter implements OnModuleInit {
   private readonly routes = new Map<string, Route>();
   private readonly seconds;
   private running = 0;
+  private spend: Spend = () => undefined;
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -59,6 +64,11 @@ export class SocketRouter implements OnModuleInit {
     return [...this.routes.keys()];
   }
 
+  /** Every event spends a budget from now on, also one that is malformed. */
+  limit(spend: Spend): void {
+    this.spend = spend;
+  }
+
   /** Events that are being handled at this moment. */
   get inFlight(): number {
     return this.running;
@@ -83,6 +93,8 @@ export class SocketRouter implements OnModuleInit {
 
   private async dispatch(route: Route | undefined, client: ClientSocket, args: unknown[]): Promise<Ack> {
     try {
+      const spending = this.spend(client, route?.budget ?? 'read');
+      if (spending) await spending;
       if (!route) throw new AppError('UNKNOWN_EVENT');
       if (args[0] === OVERSIZE) throw new AppError('PAYLOAD_TOO_LARGE');
       if (args.length > 1) throw new AppError('VALIDATION_FAILED', { message: 'An event takes exactly one payload.' });

@@ -33,6 +33,18 @@ export class Wire {
     this.held = true;
   }
 
+  /** The server answers again; connections that were held are ended. */
+  release(): void {
+    this.held = false;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** Connections stay open and nothing goes through them in either direction; new ones too. `release()` ends it. */
+  freeze(): void {
+    this.held = true;
+    for (const socket of this.sockets) socket.unpipe().pause();
+  }
+
   async close(): Promise<void> {
     this.cut();
     await new Promise((resolve) => this.server.close(resolve));
