@@ -10,6 +10,10 @@ import { Metrics } from './observe/metrics.js';
 import { Readiness } from './observe/readiness.js';
 import { EvictionCheck } from './redis/eviction-check.js';
 import { LeasedBuckets } from './redis/leased-buckets.js';
+import { CacheStore } from './redis/cache-store.js';
+import { KeyRemovals } from './redis/key-removals.js';
+import { KnownServer } from './redis/known-server.js';
+import { LeaseCaches } from './redis/lease-caches.js';
 import { NodeBus } from './redis/node-bus.js';
 import { RedisClients } from './redis/redis-clients.js';
 import { RedisKeys } from './redis/keys.js';
@@ -43,6 +47,10 @@ export class PlatformModule {
       RateLimiter,
       TokenBuckets,
       LeasedBuckets,
+      KnownServer,
+      KeyRemovals,
+      CacheStore,
+      LeaseCaches,
       EvictionCheck,
       NodeBus,
       ControlDb,
