@@ -1,10 +1,13 @@
 'use strict';
 const { DataSource, EntitySchema, MoreThan } = require('typeorm');
 
-/** A page as the bench compares it: what was read, and where the product had it from. */
-const pageOf = (seqs, source) => ({ seqs, source });
+/**
+ * A page as the bench compares it: the answer's JSON text, ready to be sent, and where the product had it from. Every side
+ * is measured up to there, since nobody reads a page for anything else.
+ */
+const pageOf = (text, source) => ({ text, source });
 
-/** Pages by the product's own service: permission, head and rows, as a client's request gets them. */
+/** Pages by the product's own service: permission, head, own deletions and rows, as a client's request gets them. */
 class ProductReader {
   /**
    * @param {object} application of the product
@@ -22,10 +25,7 @@ class ProductReader {
   async read(uid, query) {
     const id = String(uid);
     const page = await this.history.page({ tenant: this.tenant, uid: id, sessionId: id }, this.topic, query);
-    return pageOf(
-      page.messages.map((message) => message.seq),
-      page.source,
-    );
+    return pageOf(page.answer.text, page.source);
   }
 
   close() {
@@ -63,9 +63,29 @@ const messageEntity = new EntitySchema({
   },
 });
 
+/** An entity as the wire shows it. */
+const messageOf = (row) => ({
+  id: row.id,
+  topic: row.topic,
+  seq: Number(row.seqid),
+  from: row.from_user,
+  clientMsgId: row.client_msg_id ?? '',
+  type: row.msg_type,
+  content: row.content,
+  head: row.head,
+  mentionedUserIds: row.mentioned_user_ids ?? [],
+  mentionAll: row.mention_all === 1,
+  replySeq: row.reply_seqid === null ? null : Number(row.reply_seqid),
+  rootSeq: row.root_seqid === null ? null : Number(row.root_seqid),
+  status: row.status,
+  version: row.version,
+  createdAt: row.created_at.toISOString(),
+  updatedAt: row.updated_at.toISOString(),
+});
+
 /**
- * The plain way to read a page: `repository.find` along the primary key, JSON columns parsed. It asks for no permission,
- * no head, nobody's own deletions, and not whether there is more, so it is the least that this way can cost.
+ * The plain way to read a page: `repository.find` along the primary key, JSON columns parsed, written as JSON. It asks for
+ * no permission, no head, nobody's own deletions, and not whether there is more, so it is the least that this way can cost.
  */
 class FindReader {
   constructor(source, topic) {
@@ -100,10 +120,7 @@ class FindReader {
             take: limit,
           });
     if (afterSeq === undefined) rows.reverse();
-    return pageOf(
-      rows.map((row) => Number(row.seqid)),
-      'find',
-    );
+    return pageOf(JSON.stringify({ messages: rows.map(messageOf) }), 'find');
   }
 
   close() {

@@ -5,7 +5,7 @@ import type { TenantDb } from '../../src/platform/mysql/tenant-db.js';
 import type { WriterPool, WriterSession } from '../../src/platform/mysql/writer-pool.js';
 import type { Logger } from '../../src/platform/observe/logger.js';
 import type { Metrics } from '../../src/platform/observe/metrics.js';
-import type { RedisClients } from '../../src/platform/redis/redis-clients.js';
+import type { RedisClient, RedisClients } from '../../src/platform/redis/redis-clients.js';
 import { RedisScripts, type RedisScript } from '../../src/platform/redis/redis-scripts.js';
 
 /** One round trip of a writer session on its way to the server. */
@@ -51,6 +51,16 @@ export class HookedScripts extends RedisScripts {
     const call = (): Promise<unknown> => super.run(script, keys, args);
     return this.hooks.script ? this.hooks.script(script.name, call) : call();
   }
+
+  override runThen<T>(
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+    read: (client: RedisClient) => Promise<T>,
+  ): Promise<[reply: unknown, read: T]> {
+    const call = (): Promise<[unknown, T]> => super.runThen(script, keys, args, read);
+    return this.hooks.script ? (this.hooks.script(script.name, call) as Promise<[unknown, T]>) : call();
+  }
 }
 
 /** A node's view of its machine's databases; what is not hooked goes straight through. */
@@ -68,7 +78,15 @@ function hookedDb(db: TenantDb, hooks: Hooks): TenantDb {
     const call = (): Promise<T[]> => db.query<T>(sql, values);
     return hooks.query ? (hooks.query(sql, call) as Promise<T[]>) : call();
   };
-  return Object.create(db, { writer: { value: writer }, query: { value: query } }) as TenantDb;
+  const rows = <T extends readonly unknown[]>(sql: string, values: readonly unknown[] = []): Promise<T[]> => {
+    const call = (): Promise<T[]> => db.rows<T>(sql, values);
+    return hooks.query ? (hooks.query(sql, call) as Promise<T[]>) : call();
+  };
+  return Object.create(db, {
+    writer: { value: writer },
+    query: { value: query },
+    rows: { value: rows },
+  }) as TenantDb;
 }
 
 function hookedSession(session: WriterSession, hooks: Hooks): WriterSession {

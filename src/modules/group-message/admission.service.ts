@@ -15,7 +15,7 @@ import {
 import { GroupMessageStore, type StoredMessage } from './group-message.store.js';
 import type { Message } from './group-message.types.js';
 import { HotPolicy } from './hot-policy.js';
-import { hotMember } from './hot.redis.js';
+import { hotMember } from './hot-member.js';
 import { RebaseService } from './rebase.service.js';
 
 /** How long a retry waits for the attempt that is under way. */

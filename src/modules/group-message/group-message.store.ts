@@ -9,6 +9,7 @@ import { GroupService } from '../group/group.service.js';
 import { decide } from '../group/group.types.js';
 import { TopicService, type TopicFence } from '../topic/topic.service.js';
 import { MESSAGE_COLUMNS, type MessageRow, type PendingRow } from './message-row.js';
+import { PageRow, type PageValues } from './page-row.js';
 
 /** A stored message as far as a retry needs it. */
 export interface StoredMessage {
@@ -61,7 +62,7 @@ const KEEP_EXISTING = 'ON DUPLICATE KEY UPDATE seqid = seqid';
 @Injectable()
 export class GroupMessageStore {
   /** Pages of one group that many read at once, after its hot set was lost for example. */
-  private readonly reads = new Coalesced<MessageRow[]>();
+  private readonly reads = new Coalesced<PageRow[]>();
 
   constructor(
     private readonly tenants: TenantDataSources,
@@ -138,8 +139,8 @@ export class GroupMessageStore {
   }
 
   /** Rows above `afterSeq`, ascending, void ones included. */
-  rowsAfter(tenant: TenantId, topic: Topic, afterSeq: number, limit: number): Promise<MessageRow[]> {
-    return this.shared(tenant, `${topic} > ${afterSeq} ${limit}`, [
+  rowsAfter(tenant: TenantId, topic: Topic, afterSeq: number, limit: number): Promise<PageRow[]> {
+    return this.shared(tenant, topic, `> ${afterSeq} ${limit}`, [
       `SELECT ${MESSAGE_COLUMNS} FROM im_group_messages WHERE topic = ? AND seqid > ? ORDER BY seqid LIMIT ?`,
       [topic, afterSeq, limit],
     ]);
@@ -152,9 +153,9 @@ export class GroupMessageStore {
     beforeSeq: number | null,
     floorSeq: number,
     limit: number,
-  ): Promise<MessageRow[]> {
+  ): Promise<PageRow[]> {
     const before = beforeSeq ?? Number.MAX_SAFE_INTEGER;
-    return this.shared(tenant, `${topic} < ${before} ${floorSeq} ${limit}`, [
+    return this.shared(tenant, topic, `< ${before} ${floorSeq} ${limit}`, [
       `SELECT ${MESSAGE_COLUMNS} FROM im_group_messages
        WHERE topic = ? AND seqid < ? AND seqid > ? ORDER BY seqid DESC LIMIT ?`,
       [topic, before, floorSeq, limit],
@@ -162,14 +163,25 @@ export class GroupMessageStore {
   }
 
   async rowAt(tenant: TenantId, topic: Topic, seq: Seq | number): Promise<MessageRow | null> {
-    const [row] = await this.rowsAfter(tenant, topic, seq - 1, 1);
-    return row && Number(row.seqid) === seq ? row : null;
+    const [row] = await this.tenants.run(tenant, (db) =>
+      db.query<MessageRow>(`SELECT ${MESSAGE_COLUMNS} FROM im_group_messages WHERE topic = ? AND seqid = ?`, [
+        topic,
+        seq,
+      ]),
+    );
+    return row ?? null;
   }
 
-  private shared(tenant: TenantId, key: string, [sql, values]: [string, unknown[]]): Promise<MessageRow[]> {
-    return this.reads.run(`${tenant} ${key}`, () =>
-      this.tenants.run(tenant, (db) => db.query<MessageRow>(sql, values)),
-    );
+  private shared(
+    tenant: TenantId,
+    topic: Topic,
+    range: string,
+    [sql, values]: [string, unknown[]],
+  ): Promise<PageRow[]> {
+    return this.reads.run(`${tenant} ${topic} ${range}`, async () => {
+      const rows = await this.tenants.run(tenant, (db) => db.rows<PageValues>(sql, values));
+      return rows.map((row) => new PageRow(topic, row));
+    });
   }
 
   private async insertFenced(

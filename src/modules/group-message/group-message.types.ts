@@ -1,4 +1,5 @@
 import type { Seq, Topic, UserId } from '../../platform/ids/ids.js';
+import type { RawJson } from '../../platform/wire/raw-json.js';
 
 export type MessageType = 'text' | 'image' | 'file' | 'audio' | 'video' | 'system' | 'custom';
 export type MessageStatus = 'normal' | 'recalled' | 'deleted' | 'blocked';
@@ -63,8 +64,7 @@ export interface HistoryQuery {
   readonly limit: number;
 }
 
-export interface HistoryPage {
-  readonly messages: readonly Message[];
+export interface PageHead {
   /** The last seq examined, filtered rows included. */
   readonly nextAfterSeq: number;
   /** Every seq at or below it is stored or a hole for good; read before the rows were. */
@@ -73,6 +73,14 @@ export interface HistoryPage {
   readonly lastSeq: number;
   readonly hasMore: boolean;
   readonly source: 'hot' | 'mysql';
+}
+
+/** A page of history. Readers may share one, so nothing in it may be changed. */
+export interface HistoryPage extends PageHead {
+  /** Ascending by seq; parsed for whoever asks. */
+  readonly messages: readonly Message[];
+  /** The page as it goes to a client, whose messages need not be parsed. */
+  readonly answer: RawJson;
 }
 
 export interface TopicHead {

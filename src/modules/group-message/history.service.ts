@@ -6,7 +6,7 @@ import { Metrics } from '../../platform/observe/metrics.js';
 import { GroupService } from '../group/group.service.js';
 import { decide, type GroupAccess, type GroupRole } from '../group/group.types.js';
 import { ChangeStore } from './change.store.js';
-import type { ChangesPage, HistoryPage, HistoryQuery, TopicHead } from './group-message.types.js';
+import type { HistoryPage, ChangesPage, HistoryQuery, TopicHead } from './group-message.types.js';
 import { HeadService } from './head.service.js';
 import { HotPages } from './hot-pages.js';
 import { changedMessage, messageOf } from './message-row.js';

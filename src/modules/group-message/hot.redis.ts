@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ENV, type Env } from '../../platform/env/env.js';
-import type { Actor, Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
+import type { Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
+import type { RedisClient } from '../../platform/redis/redis-clients.js';
 import { loadScript, RedisScripts } from '../../platform/redis/redis-scripts.js';
 import {
   ACCESS_MAX_AGE_MS,
@@ -12,6 +12,8 @@ import {
   type Doubt,
 } from './group-message.redis.js';
 import type { Message } from './group-message.types.js';
+import { hotMember } from './hot-member.js';
+import type { RangeQuery } from './hot-range.js';
 
 const OPEN = loadScript(__dirname, 'hot_open');
 const CLOSE = loadScript(__dirname, 'hot_close');
@@ -27,47 +29,48 @@ const FRESH_MS = 1_000;
 /** A tenant's hot sets; with 1 MiB each they bound what it may take. */
 const MAX_HOT_TOPICS = 64;
 
-export interface PageQuery {
-  readonly direction: 'after' | 'before';
-  /** Exclusive; null = newest. */
-  readonly bound: number | null;
-  readonly limit: number;
-  readonly maxBytes: number;
-  /** Is this a topic that should have a hot set? */
-  readonly hot: boolean;
+/** A reader of a page; the token is his lease to fill what is known of his own deletions. */
+export interface PageReader {
+  readonly uid: UserId;
+  readonly hidesToken: string;
 }
 
-interface Heads {
-  /** Nothing at or below it may be read. */
-  readonly floor: number;
-  readonly stableSeq: number;
-  readonly lastSeq: number;
-  readonly expiredEpoch: number | null;
-}
+/** Where the set is read right after the script; null = not in the same round trip. */
+export type MembersAt = Pick<RangeQuery, 'direction' | 'bound' | 'limit'>;
 
-export type PageReply =
-  | { readonly status: 'NEEDS_ACCESS' | 'NOT_MEMBER' | 'DISMISSED' | 'NO_GROUP' }
-  | { readonly status: 'DOUBT'; readonly floor: number; readonly doubt: Doubt; readonly epoch: number }
-  | ({
-      readonly status: 'HOT';
-      readonly messages: Message[];
-      readonly examined: number;
-      readonly hasMore: boolean;
-    } & Heads)
-  | ({
-      readonly status: 'COLD';
+/** What the script said of a topic. */
+export type TopicState =
+  | { readonly status: 'NOBODY' }
+  | { readonly status: 'DOUBT'; readonly doubt: Doubt; readonly epoch: number }
+  | {
+      readonly status: 'HOT' | 'COLD';
+      readonly stableSeq: number;
+      readonly lastSeq: number;
+      /** Of a number in flight past its deadline. */
+      readonly expiredEpoch: number | null;
       /** Rows read from now on may be filled in under it; null = not. */
       readonly generation: string | null;
-      readonly reason: string;
-      /** The reader's own deletions in this topic. */
-      readonly hides: 'none' | 'some' | 'unknown';
-      /** To fill them under, when unknown. */
-      readonly hidesToken: string;
-    } & Heads);
+      readonly runId: string;
+    };
 
-/** A member of the hot set; a hole has version 0. */
-export const hotMember = (message: Message): string => `${message.version}:${JSON.stringify(message)}`;
-export const hotHole = (seq: number): string => `0:${seq}`;
+/** What it said of one reader. */
+export type ReaderState =
+  | { readonly status: 'NEEDS_ACCESS' | 'NOT_MEMBER' | 'DISMISSED' | 'NO_GROUP' }
+  | {
+      readonly status: 'READER';
+      /** Nothing at or below it may be read. */
+      readonly floor: number;
+      /** His own deletions in this topic. */
+      readonly hides: 'none' | 'some' | 'unknown';
+    };
+
+export interface PageReply {
+  readonly topic: TopicState;
+  /** In the order of the readers. */
+  readonly readers: readonly ReaderState[];
+  /** Of the set, in the direction of reading; null when none were asked for. */
+  readonly members: readonly Buffer[] | null;
+}
 
 /** Keys and scripts of the hot set, which only accelerates: whatever it lacks comes from MySQL. */
 @Injectable()
@@ -112,31 +115,64 @@ export class HotRedis {
     ]);
   }
 
-  /** @throws RedisUnavailable */
-  async page(actor: Actor, topic: Topic, query: PageQuery): Promise<PageReply> {
-    const params = { t: actor.tenant, topic };
+  /**
+   * What some readers of a topic may read, whether its hot set may be used, and members of it, read after all that.
+   * @param begin is this a topic that should have a hot set? @throws RedisUnavailable
+   */
+  async page(
+    tenant: TenantId,
+    topic: Topic,
+    readers: readonly PageReader[],
+    begin: boolean,
+    at: MembersAt | null,
+  ): Promise<PageReply> {
+    const params = { t: tenant, topic };
     const keys = [
       this.keys.of('topicLastSeq', params),
       this.keys.of('topicInflight', params),
       this.keys.of('topicInflightDeadline', params),
-      ...this.hotKeys(actor.tenant, topic),
+      ...this.hotKeys(tenant, topic),
       this.keys.of('groupAccess', params),
-      this.hidesKey(actor.tenant, topic, actor.uid),
+      ...readers.map(({ uid }) => this.hidesKey(tenant, topic, uid)),
     ];
-    const reply = (await this.scripts.run(PAGE, keys, [
-      actor.uid,
+    const args = [
       ACCESS_MAX_AGE_MS,
-      query.direction,
-      query.bound ?? '',
-      query.limit,
-      query.maxBytes,
-      query.hot ? 1 : 0,
+      begin ? 1 : 0,
       this.ttlSeconds,
-      randomUUID(),
       HIDES_LEASE_SECONDS,
       IN_FLIGHT_DEADLINE_MS - FRESH_MS,
-    ])) as string[];
-    return decodePage(reply, query.direction);
+      ...readers.flatMap(({ uid, hidesToken }) => [uid, hidesToken]),
+    ];
+    const [reply, members] = at
+      ? await this.scripts.runThen(PAGE, keys, args, (client) => rangeOf(client, keys[3], at))
+      : [await this.scripts.run(PAGE, keys, args), null];
+    const [state, ...states] = reply as string[][];
+    return { topic: decodeTopic(state), readers: states.map(decodeReader), members };
+  }
+
+  /** Members that come next. @throws RedisUnavailable */
+  members(tenant: TenantId, topic: Topic, at: MembersAt): Promise<Buffer[]> {
+    const key = this.keys.of('topicHot', { t: tenant, topic });
+    return this.scripts.command('hot_members', (client) => rangeOf(client, key, at));
+  }
+
+  /**
+   * Did the reader delete one of these for himself? @returns null when that is not known any more
+   * @throws RedisUnavailable
+   */
+  async hidesAny(
+    tenant: TenantId,
+    topic: Topic,
+    uid: UserId,
+    runId: string,
+    seqs: readonly number[],
+  ): Promise<boolean | null> {
+    const key = this.hidesKey(tenant, topic, uid);
+    const found = await this.scripts.command('hides_any', (client) =>
+      client.smismember(key, `loaded:${runId}`, ...seqs.map(String)),
+    );
+    const [loaded, ...hidden] = found.map(Number);
+    return loaded === 1 ? hidden.includes(1) : null;
   }
 
   /** @throws RedisUnavailable */
@@ -174,40 +210,47 @@ export class HotRedis {
   }
 }
 
-function decodePage(reply: string[], direction: 'after' | 'before'): PageReply {
-  const [status, floor, stable, last, doubt, epoch] = reply;
+/** One member more than the page may have messages tells whether there are more. */
+function rangeOf(client: RedisClient, key: string, { direction, bound, limit }: MembersAt): Promise<Buffer[]> {
+  const exclusive = bound === null ? '+inf' : `(${bound}`;
+  return direction === 'after'
+    ? client.zrangebyscoreBuffer(key, exclusive, '+inf', 'LIMIT', 0, limit + 1)
+    : client.zrevrangebyscoreBuffer(key, exclusive, '-inf', 'LIMIT', 0, limit + 1);
+}
+
+function decodeTopic([status, ...rest]: string[]): TopicState {
+  switch (status) {
+    case 'NOBODY':
+      return { status };
+    case 'DOUBT':
+      return { status, doubt: rest[0] as Doubt, epoch: Number(rest[1]) };
+    case 'HOT':
+    case 'COLD': {
+      const [stable, last, doubt, epoch, generation, runId] = rest;
+      return {
+        status,
+        stableSeq: Number(stable),
+        lastSeq: Number(last),
+        expiredEpoch: doubt === 'expired' ? Number(epoch) : null,
+        generation: generation || null,
+        runId,
+      };
+    }
+    default:
+      throw new Error(`page answered ${status}`);
+  }
+}
+
+function decodeReader([status, floor, hides]: string[]): ReaderState {
   switch (status) {
     case 'NEEDS_ACCESS':
     case 'NOT_MEMBER':
     case 'DISMISSED':
     case 'NO_GROUP':
       return { status };
-    case 'DOUBT':
-      return { status, floor: Number(floor), doubt: stable as Doubt, epoch: Number(last) };
-    case 'HOT':
-    case 'COLD': {
-      const heads: Heads = {
-        floor: Number(floor),
-        stableSeq: Number(stable),
-        lastSeq: Number(last),
-        expiredEpoch: doubt === 'expired' ? Number(epoch) : null,
-      };
-      if (status === 'COLD') {
-        const [generation, reason, hides, hidesToken] = reply.slice(6);
-        return {
-          status,
-          ...heads,
-          generation: generation || null,
-          reason,
-          hides: hides as 'none' | 'some' | 'unknown',
-          hidesToken,
-        };
-      }
-      const messages = reply.slice(8).map((json) => JSON.parse(json) as Message);
-      if (direction === 'before') messages.reverse();
-      return { status, ...heads, messages, examined: Number(reply[6]), hasMore: reply[7] === '1' };
-    }
+    case 'READER':
+      return { status, floor: Number(floor), hides: hides as 'none' | 'some' | 'unknown' };
     default:
-      throw new Error(`page answered ${status}`);
+      throw new Error(`page answered ${status} for a reader`);
   }
 }

@@ -2,11 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { asSeq, type Actor, type Topic } from '../../platform/ids/ids.js';
 import { ChangeStore } from './change.store.js';
 import { GroupMessageStore } from './group-message.store.js';
-import type { HistoryPage, HistoryQuery, Message, TopicHead } from './group-message.types.js';
-import { messageOf, type MessageRow } from './message-row.js';
-
-/** A page ends when its messages reach this size, with at least one. */
-export const MAX_PAGE_BYTES = 128 * 1024;
+import type { HistoryPage, HistoryQuery, TopicHead } from './group-message.types.js';
+import { TextPage } from './history-page.js';
+import { MAX_PAGE_BYTES } from './page-limits.js';
+import type { PageRow } from './page-row.js';
 
 /** Rows that are read at once at least. */
 const MIN_READ = 64;
@@ -21,22 +20,22 @@ export interface Examined {
   /** Both included; nothing was looked at when `from` is above `to`. */
   readonly from: number;
   readonly to: number;
-  readonly rows: readonly MessageRow[];
+  readonly rows: readonly PageRow[];
 }
 
-type HiddenAmong = (rows: readonly MessageRow[]) => Promise<ReadonlySet<number>> | ReadonlySet<number>;
+type HiddenAmong = (rows: readonly PageRow[]) => Promise<ReadonlySet<number>> | ReadonlySet<number>;
 
 /** Collects the messages of one page until it is full. */
 class PageBuilder {
-  readonly messages: Message[] = [];
-  readonly rows: MessageRow[] = [];
+  /** Texts of the messages. */
+  readonly messages: string[] = [];
+  readonly rows: PageRow[] = [];
   hasMore = false;
-  private bytes = 0;
+  /** The highest seq among the messages, 0 when there are none. */
+  newest = 0;
+  private bytes = 2;
 
-  constructor(
-    private readonly topic: Topic,
-    private readonly limit: number,
-  ) {}
+  constructor(private readonly limit: number) {}
 
   get wanted(): number {
     // Long runs of holes and hidden rows must not be read one by one.
@@ -44,15 +43,16 @@ class PageBuilder {
   }
 
   /** @returns false when the row does not fit any more: the page is full */
-  take(row: MessageRow, hidden: boolean): boolean {
-    if (row.status !== 'void' && !hidden) {
-      const size = sizeOf(row);
-      if (this.messages.length === this.limit || (this.messages.length > 0 && this.bytes + size > MAX_PAGE_BYTES)) {
+  take(row: PageRow, hidden: boolean): boolean {
+    if (!row.isVoid && !hidden) {
+      const { text, bytes } = row;
+      if (this.messages.length === this.limit || (this.messages.length > 0 && this.bytes + bytes > MAX_PAGE_BYTES)) {
         this.hasMore = true;
         return false;
       }
-      this.bytes += size;
-      this.messages.push(messageOf(this.topic, row));
+      this.bytes += bytes;
+      this.messages.push(text);
+      this.newest = Math.max(this.newest, row.seq);
     }
     this.rows.push(row);
     return true;
@@ -93,15 +93,15 @@ export class MysqlPages {
     head: TopicHead,
     hiddenAmong: HiddenAmong,
   ): Promise<ReadPage> {
-    const builder = new PageBuilder(topic, limit);
+    const builder = new PageBuilder(limit);
     let examined = afterSeq;
     for (;;) {
       const wanted = builder.wanted;
       const rows = await this.store.rowsAfter(actor.tenant, topic, examined, wanted);
       const hidden = await hiddenAmong(rows);
       for (const row of rows) {
-        if (!builder.take(row, hidden.has(Number(row.seqid)))) break;
-        examined = Number(row.seqid);
+        if (!builder.take(row, hidden.has(row.seq))) break;
+        examined = row.seq;
       }
       if (builder.hasMore || rows.length < wanted) break;
     }
@@ -121,41 +121,37 @@ export class MysqlPages {
     head: TopicHead,
     hiddenAmong: HiddenAmong,
   ): Promise<ReadPage> {
-    const builder = new PageBuilder(topic, limit);
+    const builder = new PageBuilder(limit);
     let before = beforeSeq;
     for (;;) {
       const wanted = builder.wanted;
       const rows = await this.store.rowsBefore(actor.tenant, topic, before, floor, wanted);
       const hidden = await hiddenAmong(rows);
       for (const row of rows) {
-        if (!builder.take(row, hidden.has(Number(row.seqid)))) break;
-        before = Number(row.seqid);
+        if (!builder.take(row, hidden.has(row.seq))) break;
+        before = row.seq;
       }
       if (builder.hasMore || rows.length < wanted) break;
     }
     const messages = builder.messages.reverse();
     const from = builder.hasMore ? (before ?? floor + 1) : floor + 1;
     return {
-      page: pageOf(messages, messages.at(-1)?.seq ?? 0, head, builder.hasMore),
+      page: pageOf(messages, builder.newest, head, builder.hasMore),
       examined: { from, to: beforeSeq === null ? head.stableSeq : beforeSeq - 1, rows: builder.rows },
     };
   }
 
-  private async hiddenAmong(actor: Actor, topic: Topic, rows: readonly MessageRow[]): Promise<Set<number>> {
+  private async hiddenAmong(actor: Actor, topic: Topic, rows: readonly PageRow[]): Promise<Set<number>> {
     if (rows.length === 0) return new Set();
-    const seqs = rows.map((row) => Number(row.seqid));
+    const seqs = rows.map((row) => row.seq);
     const [from, to] = [Math.min(...seqs), Math.max(...seqs)];
     return new Set(await this.changes.hidden(actor.tenant, topic, actor.uid, from, to, rows.length));
   }
 }
 
-function pageOf(messages: Message[], examined: number, head: TopicHead, hasMore: boolean): HistoryPage {
+function pageOf(messages: readonly string[], examined: number, head: TopicHead, hasMore: boolean): HistoryPage {
   const { stableSeq, lastSeq } = head;
-  return { messages, nextAfterSeq: asSeq(examined), stableSeq, lastSeq, hasMore, source: 'mysql' };
+  return new TextPage(`[${messages.join(',')}]`, {
+    ...{ nextAfterSeq: asSeq(examined), stableSeq, lastSeq, hasMore, source: 'mysql' },
+  });
 }
-
-const sizeOf = (row: MessageRow): number =>
-  Buffer.byteLength(row.content ?? '') +
-  Buffer.byteLength(row.head ?? '') +
-  (row.mentioned_user_ids?.length ?? 0) +
-  400;

@@ -1,10 +1,10 @@
-import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Header, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { CurrentActor } from '../../platform/http/actor.js';
 import { Spends } from '../../platform/http/spends.js';
 import { TopicPipe } from '../../platform/http/topic.pipe.js';
 import type { Actor, Topic } from '../../platform/ids/ids.js';
-import type { HistoryPage, SendAnswer } from '../group-message/group-message.types.js';
+import type { SendAnswer } from '../group-message/group-message.types.js';
 import { HistoryPageDto, HistoryQueryDto } from './dto/history.dto.js';
 import { SendAnswerDto, SendBodyDto } from './dto/send.dto.js';
 import { MessagingService } from './messaging.service.js';
@@ -20,12 +20,14 @@ export class MessagingController {
   @Get()
   @ApiOperation({ summary: 'A page of messages, as message:history' })
   @ApiOkResponse({ type: HistoryPageDto })
-  history(
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  async history(
     @CurrentActor() actor: Actor,
     @Param('topic', TopicPipe) topic: Topic,
     @Query() query: HistoryQueryDto,
-  ): Promise<HistoryPage> {
-    return this.messaging.history(actor, topic, query);
+  ): Promise<string> {
+    const page = await this.messaging.history(actor, topic, query);
+    return page.answer.text;
   }
 
   @Post()

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { ClientSocket } from '../../platform/socket/socket-client.js';
 import { SocketEvent } from '../../platform/socket/socket-event.decorator.js';
-import type { HistoryPage, SendAnswer } from '../group-message/group-message.types.js';
+import type { RawJson } from '../../platform/wire/raw-json.js';
+import type { SendAnswer } from '../group-message/group-message.types.js';
 import { HistoryDto } from './dto/history.dto.js';
 import { SendDto } from './dto/send.dto.js';
 import { MessagingService } from './messaging.service.js';
@@ -17,7 +18,8 @@ export class MessagingGateway {
   }
 
   @SocketEvent('message:history', HistoryDto, 'read')
-  history(client: ClientSocket, dto: HistoryDto): Promise<HistoryPage> {
-    return this.messaging.history(client.data.actor, dto.topic, dto);
+  async history(client: ClientSocket, dto: HistoryDto): Promise<RawJson> {
+    const page = await this.messaging.history(client.data.actor, dto.topic, dto);
+    return page.answer;
   }
 }

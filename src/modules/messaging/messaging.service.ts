@@ -4,10 +4,10 @@ import type { Actor, Seq, TenantId, Topic } from '../../platform/ids/ids.js';
 import { parseTopic, type TopicParts } from '../../platform/ids/topic.js';
 import { GroupMessageService } from '../group-message/group-message.service.js';
 import type {
+  HistoryPage,
   ChangeAnswer,
   ChangesPage,
   ContentProblem,
-  HistoryPage,
   HistoryQuery,
   MessageDraft,
   MessageType,

@@ -1,3 +1,4 @@
+import type { Pool } from 'mysql2';
 import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import type { TenantId } from '../ids/ids.js';
 import { AppError } from '../errors/app-error.js';
@@ -29,6 +30,23 @@ export class TenantDb {
   /** Text protocol, `IN (?)` expands arrays. BIGINT, DECIMAL and COUNT come as strings, DATETIME as Date. */
   query<T>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
     return this.bounded(this.source.query(sql, values as unknown[]) as Promise<T[]>);
+  }
+
+  /**
+   * As `query`, for hot paths: each row an array of its columns in their order, without a name and an object for each, and
+   * DATETIME as text (`YYYY-MM-DD hh:mm:ss.fff`, UTC). Past TypeORM, on the same pool.
+   */
+  rows<T extends readonly unknown[]>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
+    const { pool } = this.source.driver as unknown as { pool: Pool };
+    const options = { sql, values: values as unknown[], rowsAsArray: true, dateStrings: true };
+    return this.bounded(
+      new Promise<T[]>((resolve, reject) => {
+        pool.query(options, (error: unknown, rows: unknown) => {
+          if (error) reject(error as Error);
+          else resolve(rows as T[]);
+        });
+      }),
+    );
   }
 
   /**

@@ -72,20 +72,53 @@ export class RedisScripts {
    * @throws RedisUnavailable when there is no usable answer; Error for a fault in the script itself
    */
   run(script: RedisScript, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
-    return this.guarded(script.name, async () => {
+    return this.guarded(script.name, () => {
       cork(this.clients.command);
-      try {
-        return await this.clients.command.evalsha(script.sha, keys.length, ...keys, ...args);
-      } catch (error) {
-        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-        return this.clients.command.eval(script.source, keys.length, ...keys, ...args);
+      return this.evaluate(script, keys, args);
+    });
+  }
+
+  /**
+   * A script and a read that sees Redis as it is after it, in one round trip where that order is certain: one connection
+   * carries out its commands as they were sent. A cluster's client may send the script again later; there the read waits.
+   * @throws as `run`
+   */
+  runThen<T>(
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+    read: (client: RedisClients['command']) => Promise<T>,
+  ): Promise<[reply: unknown, read: T]> {
+    return this.guarded(script.name, async () => {
+      const client = this.clients.command;
+      if (client instanceof Redis) {
+        cork(client);
+        const running = client.evalsha(script.sha, keys.length, ...keys, ...args);
+        const [ran, got] = await Promise.allSettled([running, read(client)]);
+        const failed = [ran, got].find((one) => one.status === 'rejected');
+        if (!failed) return [(ran as PromiseFulfilledResult<unknown>).value, (got as PromiseFulfilledResult<T>).value];
+        if (!isNoScript(failed.reason)) throw failed.reason as Error;
       }
+      return [await this.evaluate(script, keys, args), await read(client)];
     });
   }
 
   /** Any single command of the command connection, with the same guard. `name` labels its time. */
   command<T>(name: string, call: (client: RedisClients['command']) => Promise<T>): Promise<T> {
     return this.guarded(name, () => call(this.clients.command));
+  }
+
+  private async evaluate(
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+  ): Promise<unknown> {
+    try {
+      return await this.clients.command.evalsha(script.sha, keys.length, ...keys, ...args);
+    } catch (error) {
+      if (!isNoScript(error)) throw error;
+      return this.clients.command.eval(script.source, keys.length, ...keys, ...args);
+    }
   }
 
   private async guarded<T>(name: string, call: () => Promise<T>): Promise<T> {
@@ -124,6 +157,8 @@ function cork(client: RedisClients['command']): void {
   stream.cork();
   process.nextTick(() => stream.uncork());
 }
+
+const isNoScript = (error: unknown): boolean => error instanceof Error && error.message.startsWith('NOSCRIPT');
 
 type Outcome<T> = { readonly value: T } | { readonly fault: unknown };
 

@@ -1,4 +1,5 @@
-import { Decoder, Encoder, PacketType, type Packet } from 'socket.io-parser';
+import { Decoder, PacketType, type Packet } from 'socket.io-parser';
+import { RawEncoder } from './raw-encoder.js';
 
 /** A larger packet is answered PAYLOAD_TOO_LARGE; above the transport's own limit (1 MiB) the connection is closed. */
 export const MAX_PACKET_BYTES = 64 * 1024;
@@ -27,4 +28,4 @@ class LimitedDecoder extends Decoder {
   }
 }
 
-export const limitedParser = { Encoder, Decoder: LimitedDecoder };
+export const limitedParser = { Encoder: RawEncoder, Decoder: LimitedDecoder };

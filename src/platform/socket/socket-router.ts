@@ -7,6 +7,7 @@ import type { UserBudget } from '../http/spends.js';
 import { validateDto } from '../http/validation.js';
 import { Logger } from '../observe/logger.js';
 import { Metrics } from '../observe/metrics.js';
+import { RawJson } from '../wire/raw-json.js';
 import type { Ack } from './events.js';
 import { OVERSIZE } from './limited-parser.js';
 import type { ClientSocket } from './socket-client.js';
@@ -81,17 +82,17 @@ export class SocketRouter implements OnModuleInit {
 
   private async answer(client: ClientSocket, packet: unknown[]): Promise<void> {
     const [event, ...args] = packet;
-    const ack = typeof args.at(-1) === 'function' ? (args.pop() as (answer: Ack) => void) : undefined;
+    const ack = typeof args.at(-1) === 'function' ? (args.pop() as (answer: Ack | RawJson) => void) : undefined;
     const route = typeof event === 'string' ? this.routes.get(event) : undefined;
     const stop = this.seconds.startTimer({ event: route?.event ?? 'unknown' });
     this.running += 1;
     const answer = await this.dispatch(route, client, args);
     this.running -= 1;
-    stop({ result: answer.ok ? 'ok' : (answer.error as { code: string }).code });
+    stop({ result: answer instanceof RawJson || answer.ok ? 'ok' : (answer.error as { code: string }).code });
     ack?.(answer);
   }
 
-  private async dispatch(route: Route | undefined, client: ClientSocket, args: unknown[]): Promise<Ack> {
+  private async dispatch(route: Route | undefined, client: ClientSocket, args: unknown[]): Promise<Ack | RawJson> {
     try {
       const spending = this.spend(client, route?.budget ?? 'read');
       if (spending) await spending;
@@ -100,7 +101,8 @@ export class SocketRouter implements OnModuleInit {
       if (args.length > 1) throw new AppError('VALIDATION_FAILED', { message: 'An event takes exactly one payload.' });
       if (client.data.expiresAtMs <= Date.now()) throw new AppError('TOKEN_EXPIRED');
       const payload = await validateDto(route.dto, args.length === 0 ? {} : args[0]);
-      return { ok: true, ...(await route.handle(client, payload)) };
+      const result = await route.handle(client, payload);
+      return result instanceof RawJson ? result.asOk() : { ok: true, ...result };
     } catch (thrown) {
       const error = toAppError(thrown);
       if (error.status >= 500) {

@@ -1,6 +1,6 @@
+import type { HistoryPage } from '../../../src/modules/group-message/group-message.types.js';
 import { ChangeService } from '../../../src/modules/group-message/change.service.js';
 import { HideService } from '../../../src/modules/group-message/hide.service.js';
-import type { HistoryPage } from '../../../src/modules/group-message/group-message.types.js';
 import { TenantService } from '../../../src/modules/tenant/tenant.service.js';
 import { asSeq, asUserId, type Topic } from '../../../src/platform/ids/ids.js';
 import { RedisKeys } from '../../../src/platform/redis/keys.js';

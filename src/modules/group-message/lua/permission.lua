@@ -28,11 +28,6 @@ local function read_permissions(access_key, uids, oldest_ms)
   return found
 end
 
--- The permission of one user, nil when it has to be loaded first.
-local function read_permission(access_key, uid, oldest_ms)
-  return read_permissions(access_key, { uid }, oldest_ms)[uid] or nil
-end
-
 -- Why a user may not read, or nil.
 local function read_refusal(permission)
   if permission.state == 'missing' then return 'NO_GROUP' end
