@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { ClientSocket } from '../platform/socket/socket-client.js';
 import { SocketServer } from '../platform/socket/socket-server.js';
 import type { ClosingReason } from './connection.types.js';
@@ -8,17 +8,32 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Clients that are moved come back spread over this time. */
 const RECONNECT_SPREAD_MS = 3_000;
 
+/** A client that does not read is cut off after this, whether it has read why or not. */
+const SLOW_GRACE_MS = 5_000;
+
 /** Ends connections with a word to the client. */
 @Injectable()
-export class Closing {
+export class Closing implements OnModuleInit {
   private readonly timers = new WeakMap<ClientSocket, NodeJS.Timeout>();
 
   constructor(private readonly sockets: SocketServer) {}
 
+  onModuleInit(): void {
+    this.sockets.onSlowConsumers({
+      caughtUp: (client) => this.sockets.emitTo(client, 'topic:resync', {}),
+      tooSlow: (client) => this.closeSlow(client),
+    });
+  }
+
   close(client: ClientSocket, reason: ClosingReason): void {
-    const reconnectAfterMs = reason === 'draining' ? Math.floor(Math.random() * RECONNECT_SPREAD_MS) : 0;
+    const reconnectAfterMs = reason === 'draining' ? spread(RECONNECT_SPREAD_MS) : 0;
     this.sockets.emitTo(client, 'session:closing', { reason, reconnectAfterMs });
     client.disconnect(true);
+  }
+
+  private closeSlow(client: ClientSocket): void {
+    const payload = { reason: 'slow_consumer', reconnectAfterMs: spread(RECONNECT_SPREAD_MS) } as const;
+    this.sockets.cutOff(client, 'session:closing', payload, SLOW_GRACE_MS);
   }
 
   /** Ends the connection with its token; called again after a renewal. */
@@ -34,3 +49,5 @@ export class Closing {
     clearTimeout(this.timers.get(client));
   }
 }
+
+const spread = (ms: number): number => Math.floor(Math.random() * ms);

@@ -11,6 +11,7 @@ import { RawJson } from '../wire/raw-json.js';
 import type { Ack } from './events.js';
 import { OVERSIZE } from './limited-parser.js';
 import type { ClientSocket } from './socket-client.js';
+import { SocketServer } from './socket-server.js';
 import { SOCKET_EVENT, type SocketEventOptions } from './socket-event.decorator.js';
 
 /** Takes one of a user's budget, or throws; answers without a promise when it can. */
@@ -38,6 +39,7 @@ export class SocketRouter implements OnModuleInit {
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
     private readonly reflector: Reflector,
+    private readonly sockets: SocketServer,
     private readonly log: Logger,
     metrics: Metrics,
   ) {
@@ -90,6 +92,7 @@ export class SocketRouter implements OnModuleInit {
     this.running -= 1;
     stop({ result: answer instanceof RawJson || answer.ok ? 'ok' : (answer.error as { code: string }).code });
     ack?.(answer);
+    this.sockets.checkBacklog(client);
   }
 
   private async dispatch(route: Route | undefined, client: ClientSocket, args: unknown[]): Promise<Ack | RawJson> {

@@ -11,10 +11,13 @@ import { Metrics } from '../observe/metrics.js';
 import { Readiness } from '../observe/readiness.js';
 import { DeafnessProbe } from '../redis/deafness-probe.js';
 import { RedisClients } from '../redis/redis-clients.js';
-import { gatedAdapter } from './gated-adapter.js';
+import { dropQueued, inside, terminate, whyNotDirect, type Recipient } from './direct-write.js';
+import { fanoutAdapter } from './fanout-adapter.js';
+import { FanoutMeter } from './fanout-meter.js';
 import type { ServerEventName, ServerEvents } from './events.js';
 import { limitedParser } from './limited-parser.js';
 import { PubSubGuard } from './pubsub-guard.js';
+import { SlowConsumers } from './slow-consumers.js';
 import type { ClientSocket } from './socket-client.js';
 
 /** Above it the transport closes the connection. */
@@ -28,6 +31,16 @@ export function handshakeError(error: AppError): Error {
   return Object.assign(new Error(error.message), { data: error.toBody() });
 }
 
+/** What is done about clients that do not read what they get. */
+export interface SlowListeners {
+  /** Realtime was dropped for it; now nothing waits for it any more. */
+  caughtUp(client: ClientSocket): void;
+  /** Too much waits for it, or for too long: it must be closed. */
+  tooSlow(client: ClientSocket): void;
+}
+
+const clientOf = (socket: Recipient): ClientSocket => socket as unknown as ClientSocket;
+
 /** The node's Socket.IO server and the one emitter: whatever goes to clients goes through here. */
 @Injectable()
 export class SocketServer implements OnApplicationBootstrap {
@@ -36,6 +49,9 @@ export class SocketServer implements OnApplicationBootstrap {
   private probe?: DeafnessProbe;
   private readonly gapListeners: (() => void)[] = [];
   private readonly failures;
+  private readonly meter: FanoutMeter;
+  private readonly slow: SlowConsumers;
+  private slowListeners: SlowListeners = { caughtUp: () => undefined, tooSlow: () => undefined };
   private mayDeliver: (room: string) => boolean = () => true;
 
   constructor(
@@ -47,6 +63,18 @@ export class SocketServer implements OnApplicationBootstrap {
     metrics: Metrics,
   ) {
     this.failures = metrics.counter('im_fanout_failures_total', 'Frames or subscriptions lost between nodes', ['kind']);
+    this.meter = new FanoutMeter(metrics);
+    this.slow = new SlowConsumers({
+      behind: () => this.meter.slowConsumer('behind'),
+      caughtUp: (socket) => {
+        this.meter.slowConsumer('caught_up');
+        this.slowListeners.caughtUp(clientOf(socket));
+      },
+      tooSlow: (socket) => {
+        this.meter.slowConsumer('closed');
+        this.slowListeners.tooSlow(clientOf(socket));
+      },
+    });
   }
 
   onApplicationBootstrap(): void {
@@ -69,13 +97,25 @@ export class SocketServer implements OnApplicationBootstrap {
       channelPrefix: `${this.env.REDIS_KEY_PREFIX}:fanout`,
       subscriptionMode: 'dynamic',
     });
-    server.adapter(gatedAdapter(sharded, (room) => this.mayDeliver(room)) as never);
+    server.adapter(this.fanout(server, sharded) as never);
     this.startProbe();
     this.redis.sub.on('ready', () => this.gap());
     this.redis.sub.on('subscribersReady', () => this.gap());
     server.use((_, next) => next(handshakeError(new AppError('NOT_FOUND', { message: `Connect to ${NAMESPACE}.` }))));
     server.engine.on('connection_error', (error: { code: number; message: string }) => {
       this.log.debug({ code: error.code, reason: error.message }, 'a transport was refused');
+    });
+  }
+
+  private fanout(server: Server, adapter: unknown): unknown {
+    const why = whyNotDirect(server);
+    if (why !== null) this.log.warn({ why }, 'frames take the normal way to every socket, which costs twice the CPU');
+    return fanoutAdapter(adapter, {
+      direct: why === null,
+      slow: this.slow,
+      mayDeliver: (room) => this.mayDeliver(room),
+      onRound: (seconds, members) => this.meter.round(seconds, members),
+      onWrites: (counts) => this.meter.writes(counts),
     });
   }
 
@@ -115,6 +155,27 @@ export class SocketServer implements OnApplicationBootstrap {
     this.gapListeners.push(listener);
   }
 
+  onSlowConsumers(listeners: SlowListeners): void {
+    this.slowListeners = listeners;
+  }
+
+  /** Looks whether too much waits for a client that was just answered. */
+  checkBacklog(client: ClientSocket): void {
+    this.slow.check(inside(client));
+  }
+
+  /**
+   * Ends the connection of a client that does not read: what waits for it is dropped, it is told why, and after `graceMs`
+   * the connection is cut whether it has read that or not.
+   */
+  cutOff<E extends ServerEventName>(client: ClientSocket, event: E, payload: ServerEvents[E], graceMs: number): void {
+    const socket = inside(client);
+    dropQueued(socket);
+    this.emitTo(client, event, payload);
+    client.disconnect(true);
+    setTimeout(() => terminate(socket), graceMs).unref();
+  }
+
   /** Waits, bounded, until the subscriptions that joins asked for have taken effect in Redis. @returns whether they have */
   async subscribed(): Promise<boolean> {
     return this.guard ? this.guard.subscribed(SUBSCRIBE_WAIT_MS) : false;
@@ -144,6 +205,7 @@ export class SocketServer implements OnApplicationBootstrap {
   /** Stops taking connections and closes those that are left. */
   async close(): Promise<void> {
     this.probe?.stop();
+    this.slow.stop();
     await this.server?.close();
   }
 
