@@ -10,6 +10,7 @@ import {
 } from '@nestjs/swagger';
 import { AppError, invalid } from '../../platform/errors/app-error.js';
 import { CurrentActor, Public } from '../../platform/http/actor.js';
+import { ClientAddress } from '../../platform/http/client-address.js';
 import { Spends } from '../../platform/http/spends.js';
 import { isDecimalId, type Actor } from '../../platform/ids/ids.js';
 import {
@@ -56,8 +57,8 @@ export class AuthController {
   @HttpCode(200)
   @ApiOperation({ summary: 'Log in by account and password' })
   @ApiOkResponse({ type: TokenPairView })
-  login(@Body() body: LoginDto): Promise<TokenPairView> {
-    return this.logins.login(body);
+  login(@Body() body: LoginDto, @ClientAddress() address: string): Promise<TokenPairView> {
+    return this.logins.login(body, address);
   }
 
   @Public()

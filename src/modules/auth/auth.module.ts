@@ -8,7 +8,9 @@ import { AuthController } from './auth.controller.js';
 import { AuthGuard } from './auth.guard.js';
 import { AuthRedis } from './auth.redis.js';
 import { AuthService } from './auth.service.js';
+import { LoginGuard } from './login-guard.js';
 import { LoginService } from './login.service.js';
+import { LoginTriesRedis } from './login-tries.redis.js';
 import { Passwords } from './passwords.js';
 import { Revocations } from './revocations.js';
 import { SessionService } from './session.service.js';
@@ -21,7 +23,9 @@ import { SessionStore } from './session.store.js';
     AccessTokens,
     AuthRedis,
     AuthService,
+    LoginGuard,
     LoginService,
+    LoginTriesRedis,
     Passwords,
     Revocations,
     SessionService,

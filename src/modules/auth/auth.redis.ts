@@ -2,11 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ENV, type Env } from '../../platform/env/env.js';
 import type { TenantId } from '../../platform/ids/ids.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
-import { RedisScripts } from '../../platform/redis/redis-scripts.js';
+import { loadScript, RedisScripts } from '../../platform/redis/redis-scripts.js';
 import { hashToken } from './opaque-tokens.js';
 
+const MARK = loadScript(__dirname, 'session_mark');
+const NOTE_STANDING = loadScript(__dirname, 'session_stands');
+/** What the scripts take for a revocation. */
 const REVOKED = '1';
-const STANDS = '0';
 
 /** Short state of authentication. All of it may be lost at any time: login tokens are then void, marks are asked of MySQL. */
 @Injectable()
@@ -37,20 +39,24 @@ export class AuthRedis {
     return value !== null && (JSON.parse(value) as { purpose?: unknown }).purpose === 'login';
   }
 
-  /** @returns null when Redis knows nothing of this session. @throws RedisUnavailable */
+  /** @returns null when Redis knows nothing that still counts. @throws RedisUnavailable */
   async sessionMark(tenant: TenantId, sessionId: string): Promise<'stands' | 'revoked' | null> {
-    const key = this.sessionKey(tenant, sessionId);
-    const value = await this.scripts.command('session_mark', (client) => client.get(key));
-    return value === REVOKED ? 'revoked' : value === STANDS ? 'stands' : null;
+    const reply = await this.scripts.run(MARK, [this.sessionKey(tenant, sessionId)], []);
+    switch (reply) {
+      case 'STANDS':
+        return 'stands';
+      case 'REVOKED':
+        return 'revoked';
+      case 'UNKNOWN':
+        return null;
+      default:
+        throw new Error(`session_mark answered ${String(reply)}`);
+    }
   }
 
-  /** Never covers a revocation: whoever read MySQL before the logout may come with this after it. @throws RedisUnavailable */
+  /** Never covers a revocation. @throws RedisUnavailable */
   async markStanding(tenant: TenantId, sessionId: string): Promise<void> {
-    const key = this.sessionKey(tenant, sessionId);
-    await this.scripts.command('session_stands', async (client) => {
-      const isNew = await client.set(key, STANDS, 'EX', this.markSeconds, 'NX');
-      if (!isNew) await client.expire(key, this.markSeconds);
-    });
+    await this.scripts.run(NOTE_STANDING, [this.sessionKey(tenant, sessionId)], [this.markSeconds]);
   }
 
   /** Outlives every access token of the session that was issued until now. @throws RedisUnavailable */

@@ -6,6 +6,7 @@ import { UserService } from '../user/user.service.js';
 import { AuthRedis } from './auth.redis.js';
 import type { DeviceInfo, LoginTicket, TokenPair } from './auth.types.js';
 import { newToken, tenantOfToken } from './opaque-tokens.js';
+import { LoginGuard } from './login-guard.js';
 import { Passwords } from './passwords.js';
 import { SessionService } from './session.service.js';
 
@@ -28,6 +29,7 @@ export class LoginService {
     private readonly passwords: Passwords,
     private readonly redis: AuthRedis,
     private readonly sessions: SessionService,
+    private readonly guard: LoginGuard,
   ) {}
 
   /** @throws AppError TENANT_UNKNOWN, TENANT_DISABLED; RedisUnavailable */
@@ -42,11 +44,15 @@ export class LoginService {
    * A wrong account and a wrong password are told by the same answer after the same work.
    * @throws AppError UNAUTHENTICATED, TENANT_DISABLED; RedisUnavailable
    */
-  async login(request: LoginRequest): Promise<TokenPair> {
+  async login(request: LoginRequest, address: string): Promise<TokenPair> {
     const tenant = await this.tenantOf(request.loginToken);
-    const user = await this.users.findByAccount(tenant.id, request.account);
-    const right = await this.passwords.verify(user?.passwordHash ?? null, request.password);
-    if (!user || !right || !user.active) {
+    const subject = { tenant: tenant.id, account: request.account, address };
+    const user = await this.guard.guarded(subject, async () => {
+      const found = await this.users.findByAccount(tenant.id, request.account);
+      const right = await this.passwords.verify(found?.passwordHash ?? null, request.password);
+      return found && right && found.active ? found : null;
+    });
+    if (!user) {
       throw new AppError('UNAUTHENTICATED', { message: 'Account or password is wrong. Check both and try again.' });
     }
     return this.sessions.open(tenant.id, user.uid, request);

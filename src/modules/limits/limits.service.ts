@@ -5,6 +5,7 @@ import { addressGroup } from '../../platform/http/client-address.js';
 import type { AddressBudget, UserBudget } from '../../platform/http/spends.js';
 import { asTenantId, type Actor } from '../../platform/ids/ids.js';
 import { Metrics } from '../../platform/observe/metrics.js';
+import { failClosed } from '../../platform/redis/fail-closed.js';
 import { LeasedBuckets } from '../../platform/redis/leased-buckets.js';
 import { TokenBuckets, type Budget } from '../../platform/redis/token-buckets.js';
 import { SocketRouter } from '../../platform/socket/socket-router.js';
@@ -59,14 +60,14 @@ export class LimitsService implements OnModuleInit {
   /**
    * Spends one of an address's budget. Security steps (`auth`, `enterprise`) are refused while Redis cannot count them; a
    * refresh, which MySQL alone decides, is then counted by this node.
-   * @throws AppError RATE_LIMITED; RedisUnavailable
+   * @throws AppError RATE_LIMITED, SHORT_STATE_UNAVAILABLE
    */
   spendOfAddress(address: string, name: AddressBudget | 'admin'): void | Promise<void> {
     const subject = addressGroup(address);
     return this.counted(name, () =>
       name === 'refresh'
         ? this.leased.take(PLATFORM, name, subject, this.perAddress)
-        : this.buckets.take(PLATFORM, name, subject, this.perAddress),
+        : failClosed(this.buckets.take(PLATFORM, name, subject, this.perAddress)),
     );
   }
 

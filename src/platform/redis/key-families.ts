@@ -107,10 +107,24 @@ export const KEY_FAMILIES = {
   },
   sessionRevoked: {
     pattern: '<t>:session:{<sid>}:revoked',
-    type: 'string 0 or 1',
+    type: 'string 1, or 0 and the run id',
     ttl: 'access token life',
     owner: 'auth',
-    what: 'for handshakes and calls with a token that has not expired yet: 1 = logged out, 0 = known to stand; without the key MySQL is asked',
+    what: 'for handshakes and calls with a token that has not expired yet: 1 = logged out, 0 = known to stand, on this Redis server alone; without such a key MySQL is asked',
+  },
+  loginTries: {
+    pattern: '<t>:login:fail:{<account>}:<address>',
+    type: 'hash tries, free_at',
+    ttl: '15 min',
+    owner: 'auth',
+    what: 'log-ins of an account from one address that did not succeed, and from when on the next one is looked at; the account only as a hash',
+  },
+  loginAddresses: {
+    pattern: '<t>:login:fail:{<account>}:addresses',
+    type: 'HyperLogLog',
+    ttl: '15 min',
+    owner: 'auth',
+    what: 'from how many addresses log-ins of an account failed: many of them ask for a code',
   },
   shortToken: {
     pattern: '<t>:token:{<hash>}',

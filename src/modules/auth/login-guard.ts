@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '../../platform/errors/app-error.js';
+import { addressGroup } from '../../platform/http/client-address.js';
+import { Logger } from '../../platform/observe/logger.js';
+import { Metrics } from '../../platform/observe/metrics.js';
+import { failClosed } from '../../platform/redis/fail-closed.js';
+import { LoginTriesRedis, type LoginSubject } from './login-tries.redis.js';
+
+/**
+ * Slows down who guesses passwords: a growing delay for one account from one address. It never locks an account, since a
+ * stranger could then lock out its owner. A try that cannot be counted is not made.
+ */
+@Injectable()
+export class LoginGuard {
+  private readonly outcomes;
+
+  constructor(
+    private readonly tries: LoginTriesRedis,
+    private readonly log: Logger,
+    metrics: Metrics,
+  ) {
+    this.outcomes = metrics.counter('im_logins_total', 'Log-ins by password, by outcome', ['result']);
+  }
+
+  /**
+   * Runs `check` if this account may be tried from this address now.
+   * @param check answers null when account or password is wrong
+   * @returns what `check` answered, null included
+   * @throws AppError RATE_LIMITED with the time to wait; SHORT_STATE_UNAVAILABLE; whatever `check` throws
+   */
+  async guarded<T>(
+    { tenant, account, address }: LoginSubject,
+    check: (failedAddresses: number) => Promise<T | null>,
+  ): Promise<T | null> {
+    const subject = { tenant, account, address: addressGroup(address) };
+    const answer = await failClosed(this.tries.begin(subject));
+    if (answer.outcome === 'wait') {
+      this.outcomes.inc({ result: 'delayed' });
+      throw new AppError('RATE_LIMITED', {
+        message: 'Too many wrong log-ins of this account from here. Wait as long as told and try again.',
+        retryAfterMs: answer.waitMs,
+      });
+    }
+    const found = await check(answer.failedAddresses);
+    this.outcomes.inc({ result: found === null ? 'wrong' : 'right' });
+    // The try is counted already; what follows only sharpens the picture, and must not turn a right password away.
+    const noted = found === null ? this.tries.failed(subject) : this.tries.succeeded(subject);
+    await noted.catch((error: Error) => this.log.warn({ tenant, error: error.message }, 'a log-in was not noted'));
+    return found;
+  }
+}
