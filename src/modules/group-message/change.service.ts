@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AppError } from '../../platform/errors/app-error.js';
 import { canonicalJson } from '../../platform/ids/canonical-json.js';
-import type { Actor, Seq, Topic } from '../../platform/ids/ids.js';
+import { asUserId, type Actor, type Seq, type TenantId, type Topic, type UserId } from '../../platform/ids/ids.js';
 import { errnoOf } from '../../platform/mysql/mysql-errors.js';
 import { AuditService } from '../audit/audit.service.js';
 import { GroupService } from '../group/group.service.js';
@@ -12,10 +12,14 @@ import { TopicService } from '../topic/topic.service.js';
 import { TenantService } from '../tenant/tenant.service.js';
 import { ChangeStore } from './change.store.js';
 import { FanoutService } from './fanout.service.js';
+import { GroupMessageStore } from './group-message.store.js';
 import type { ChangeAnswer, MessageChange } from './group-message.types.js';
 import { HotClosing } from './hot-closing.js';
 import { HotRedis } from './hot.redis.js';
 import { messageOf, type MessageRow } from './message-row.js';
+
+/** Who acts on the operator's behalf. */
+const SYSTEM = asUserId('0');
 
 const NOT_WITHDRAWN = 'The change is stored, but old copies may still be read for a moment; repeat the call.';
 
@@ -41,6 +45,7 @@ type Decided = Written & {
 export class ChangeService {
   constructor(
     private readonly store: ChangeStore,
+    private readonly messages: GroupMessageStore,
     private readonly hot: HotRedis,
     private readonly groups: GroupService,
     private readonly tenants: TenantService,
@@ -58,14 +63,43 @@ export class ChangeService {
   async apply(actor: Actor, topic: Topic, seq: Seq, change: MessageChange): Promise<ChangeAnswer> {
     // Outsiders learn nothing and cause nothing; the decision that counts comes under the row's lock.
     await this.mustRead(actor, topic);
+    return this.carryThrough(actor.tenant, topic, seq, (tx) => this.write(tx, actor, topic, seq, change));
+  }
+
+  /**
+   * Takes a message from everyone, by the operator's word alone; also in a group that was dismissed. Repeating it succeeds.
+   * @param reason for the audit log
+   * @throws AppError NOT_FOUND, TENANT_UNKNOWN, TENANT_DISABLED; SHORT_STATE_UNAVAILABLE as `apply`
+   */
+  async block(tenant: TenantId, topic: Topic, seq: Seq, reason: string | null): Promise<ChangeAnswer> {
+    // What was never sent needs no open change.
+    if (!(await this.messages.rowAt(tenant, topic, seq))) throw new AppError('NOT_FOUND');
+    return this.carryThrough(tenant, topic, seq, async (tx) => {
+      const row = await this.store.lock(tx, topic, seq);
+      await this.topics.share(tx, topic);
+      if (!row) throw new AppError('NOT_FOUND');
+      const { historyForNewMembers } = await this.groups.accessIn(tx, topic, asUserId(row.from_user));
+      if (row.status === 'blocked') return { row, change: null, openToAll: historyForNewMembers };
+      const [changed, number] = await this.store.change(tx, topic, row, { status: 'blocked', by: SYSTEM });
+      await this.record(tx, SYSTEM, topic, row, 'message.block', reason === null ? {} : { reason });
+      return { row: changed, change: number, openToAll: historyForNewMembers };
+    });
+  }
+
+  private async carryThrough(
+    tenant: TenantId,
+    topic: Topic,
+    seq: Seq,
+    write: (tx: EntityManager) => Promise<Decided>,
+  ): Promise<ChangeAnswer> {
     const token = randomUUID();
     // 1. Withdraw the copy.
-    const opened = { tenant: actor.tenant, topic, seq, token };
-    await this.open(actor, topic, seq, token);
+    const opened = { tenant, topic, seq, token };
+    await this.open(tenant, topic, seq, token);
     // 2. Decide and write, in one transaction.
     let done: Decided;
     try {
-      done = await this.store.transaction(actor.tenant, (tx) => this.write(tx, actor, topic, seq, change));
+      done = await this.store.transaction(tenant, write);
     } catch (error) {
       if (isKnown(error)) await this.closing.close(opened, null);
       else this.closing.owe(opened);
@@ -74,7 +108,7 @@ export class ChangeService {
     // 3. Bring the new form, and tell.
     const closed = await this.closing.close(opened, done.row);
     const message = messageOf(topic, done.row);
-    if (done.change !== null) this.fanout.changed(actor.tenant, topic, message, done.change, done.openToAll);
+    if (done.change !== null) this.fanout.changed(tenant, topic, message, done.change, done.openToAll);
     if (!closed) throw new AppError('SHORT_STATE_UNAVAILABLE', { message: NOT_WITHDRAWN, retryAfterMs: 1000 });
     return { version: message.version, updatedAt: message.updatedAt };
   }
@@ -110,9 +144,7 @@ export class ChangeService {
       case 'recall':
         return this.recall(tx, actor, topic, row, access);
       case 'remove':
-        return this.end(tx, actor, topic, row, access, 'deleted', 'message.remove');
-      case 'block':
-        return this.end(tx, actor, topic, row, access, 'blocked', 'message.block');
+        return this.remove(tx, actor, topic, row, access);
     }
   }
 
@@ -159,31 +191,37 @@ export class ChangeService {
     if (row.status !== 'normal') throw new AppError('CONFLICT', { message: `The message was ${row.status}.` });
     if (!asAdmin) this.mustBeWithin(row, this.tenants.get(actor.tenant).settings.recallWindowSeconds, 'recalled');
     const [changed, number] = await this.store.change(tx, topic, row, { status: 'recalled', by: actor.uid });
-    if (!own) await this.record(tx, actor, topic, row, 'message.recall');
+    if (!own) await this.record(tx, actor.uid, topic, row, 'message.recall');
     return { row: changed, change: number };
   }
 
   /** For everyone and for good, by admins. */
-  private async end(
+  private async remove(
     tx: EntityManager,
     actor: Actor,
     topic: Topic,
     row: MessageRow,
     access: GroupAccess,
-    status: 'deleted' | 'blocked',
-    action: string,
   ): Promise<Written> {
     const refused = decide(access, 'removeMessage', Date.now());
     if (refused) throw new AppError(refused);
-    if (row.status === status) return { row, change: null };
-    const [changed, number] = await this.store.change(tx, topic, row, { status, by: actor.uid });
-    await this.record(tx, actor, topic, row, action);
+    if (row.status === 'deleted') return { row, change: null };
+    if (row.status === 'blocked') throw new AppError('CONFLICT', { message: 'The message was blocked.' });
+    const [changed, number] = await this.store.change(tx, topic, row, { status: 'deleted', by: actor.uid });
+    await this.record(tx, actor.uid, topic, row, 'message.remove');
     return { row: changed, change: number };
   }
 
-  private record(tx: EntityManager, actor: Actor, topic: Topic, row: MessageRow, action: string): Promise<void> {
-    const detail = { from: row.from_user, messageId: row.id };
-    return this.audit.record(tx, { actor: actor.uid, action, target: `${topic}/${row.seqid}`, detail });
+  private record(
+    tx: EntityManager,
+    actor: UserId,
+    topic: Topic,
+    row: MessageRow,
+    action: string,
+    more: object = {},
+  ): Promise<void> {
+    const detail = { from: row.from_user, messageId: row.id, ...more };
+    return this.audit.record(tx, { actor, action, target: `${topic}/${row.seqid}`, detail });
   }
 
   private mustBeWithin(row: MessageRow, windowSeconds: number, done: string): void {
@@ -196,9 +234,9 @@ export class ChangeService {
     if (refused) throw new AppError(refused);
   }
 
-  private async open(actor: Actor, topic: Topic, seq: Seq, token: string): Promise<void> {
+  private async open(tenant: TenantId, topic: Topic, seq: Seq, token: string): Promise<void> {
     try {
-      await this.hot.open(actor.tenant, topic, seq, token);
+      await this.hot.open(tenant, topic, seq, token);
     } catch (error) {
       throw new AppError('SHORT_STATE_UNAVAILABLE', {
         message: 'Copies of the message cannot be withdrawn right now; repeat the call.',

@@ -103,7 +103,7 @@ export type MessageChange =
       /** Content rules by the type of the stored message. */
       readonly check: (type: string) => ContentProblem | null;
     }
-  | { readonly kind: 'recall' | 'remove' | 'block' };
+  | { readonly kind: 'recall' | 'remove' };
 
 export interface ChangeAnswer {
   readonly version: number;

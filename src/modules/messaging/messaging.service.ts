@@ -48,6 +48,11 @@ export class MessagingService {
     return this.of(topic).changes.apply(actor, topic, seq, { kind: 'remove' });
   }
 
+  /** For everyone, by the operator. */
+  block(tenant: TenantId, topic: Topic, seq: Seq, reason: string | null): Promise<ChangeAnswer> {
+    return this.of(topic).changes.block(tenant, topic, seq, reason);
+  }
+
   hide(actor: Actor, topic: Topic, seqs: readonly Seq[]): Promise<void> {
     return this.of(topic).hides.hide(actor, topic, seqs);
   }

@@ -1,6 +1,17 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, ArrayMinSize, IsArray, IsInt, IsObject, Max, Min, ValidateIf } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsInt,
+  IsObject,
+  IsString,
+  Max,
+  MaxLength,
+  Min,
+  ValidateIf,
+} from 'class-validator';
 import { FreeJson, IsSeq, IsTopicName, MaxJsonBytes } from '../../../platform/http/rules.js';
 import type { Seq, Topic } from '../../../platform/ids/ids.js';
 import { MAX_CONTENT_BYTES } from '../content.js';
@@ -39,6 +50,15 @@ export class EditDto extends SeqDto {
 
 /** Body of `PATCH /v1/im/topics/{topic}/messages/{seq}`. */
 export class EditBodyDto extends OmitType(EditDto, ['topic', 'seq'] as const) {}
+
+/** Body of `POST /v1/admin/tenants/{tenant}/topics/{topic}/messages/{seq}/block`. */
+export class BlockBodyDto {
+  @ApiPropertyOptional({ maxLength: 200, description: 'Kept in the audit log; nobody in the group sees it.' })
+  @ValidateIf(given)
+  @IsString()
+  @MaxLength(200)
+  reason?: string;
+}
 
 /** Payload of `message:delete` (for oneself only). */
 export class HideDto {
