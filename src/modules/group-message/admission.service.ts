@@ -13,9 +13,8 @@ import {
   type Settlement,
 } from './group-message.redis.js';
 import { GroupMessageStore, type StoredMessage } from './group-message.store.js';
-import type { Message } from './group-message.types.js';
 import { HotPolicy } from './hot-policy.js';
-import { hotMember } from './hot-member.js';
+import type { PageRow } from './page-row.js';
 import { RebaseService } from './rebase.service.js';
 
 /** How long a retry waits for the attempt that is under way. */
@@ -30,7 +29,7 @@ export type Admission =
 
 /** A message for the hot set, and the set's generation when it was admitted. */
 export interface HotCopy {
-  readonly message: Message;
+  readonly row: PageRow;
   readonly generation: string;
 }
 
@@ -77,7 +76,7 @@ export class AdmissionService {
   async settle(claimant: Claimant, settlement: Omit<Settlement, 'hot'>, copy?: HotCopy): Promise<number | null> {
     const { epoch, release, claim } = settlement;
     const isHot = this.hot.countSend(claimant.tenant, claimant.topic);
-    const hot = isHot && copy ? { member: hotMember(copy.message), generation: copy.generation } : undefined;
+    const hot = isHot && copy ? { member: copy.row.member, generation: copy.generation } : undefined;
     try {
       return await this.redis.settle(claimant, { epoch, release, claim, hot }, this.lives);
     } catch {

@@ -4,15 +4,20 @@ import { Logger } from '../../platform/observe/logger.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { topicRoom, userRoom } from '../../platform/socket/rooms.js';
 import { SocketServer } from '../../platform/socket/socket-server.js';
+import { RawJson } from '../../platform/wire/raw-json.js';
 import { GroupService } from '../group/group.service.js';
 import { GroupMessageStore } from './group-message.store.js';
 import type { Message } from './group-message.types.js';
-import { changedMessage, messageOf } from './message-row.js';
+import { changedMessage } from './message-row.js';
 
 const MAX_FRAME_BYTES = 128 * 1024;
 
+/** A message as text, made once for the hot set and the frames; a page's row is one. */
 interface Sized {
-  readonly message: Message;
+  readonly seq: number;
+  /** JSON. */
+  readonly text: string;
+  /** Of the text, with the comma that parts it from the next. */
   readonly bytes: number;
 }
 
@@ -41,10 +46,9 @@ export class FanoutService {
     this.frames = metrics.counter('im_fanout_frames_total', 'Frames handed to the adapter', ['result']);
   }
 
-  /** @param bytes about the size of its JSON, where that is known already */
-  message(tenant: TenantId, topic: Topic, message: Message, stableSeq: number, bytes?: number): void {
+  message(tenant: TenantId, topic: Topic, message: Sized, stableSeq: number): void {
     const pending = this.pendingOf(tenant, topic);
-    pending.messages.push({ message, bytes: bytes ?? Buffer.byteLength(JSON.stringify(message)) });
+    pending.messages.push(message);
     pending.stableSeq = Math.max(pending.stableSeq, stableSeq);
   }
 
@@ -83,10 +87,10 @@ export class FanoutService {
    */
   async again({ tenant, uid }: Actor, topic: Topic, seq: number): Promise<void> {
     try {
-      const row = await this.store.rowAt(tenant, topic, seq);
-      if (!row || row.status === 'void') return;
+      const [row] = await this.store.rowsAfter(tenant, topic, seq - 1, 1);
+      if (row?.seq !== seq || row.isVoid) return;
       const { historyForNewMembers } = await this.groups.loadAccess(tenant, topic, uid);
-      if (historyForNewMembers) this.message(tenant, topic, messageOf(topic, row), 0);
+      if (historyForNewMembers) this.message(tenant, topic, row, 0);
       else this.sockets.emit(topicRoom(tenant, topic), 'topic:resync', { topics: [topic] });
     } catch (error) {
       this.log.warn({ tenant, topic, seq, error: (error as Error).message }, 'a message is left to catch-up');
@@ -109,17 +113,12 @@ export class FanoutService {
   }
 
   private send(tenant: TenantId, topic: Topic, pending: Pending): void {
-    pending.messages.sort((a, b) => a.message.seq - b.message.seq);
+    pending.messages.sort((a, b) => a.seq - b.seq);
     pending.voids.sort((a, b) => a - b);
     let voids: readonly Seq[] = pending.voids;
     for (const messages of frames(pending.messages)) {
       try {
-        this.sockets.emit(topicRoom(tenant, topic), 'messages', {
-          topic,
-          messages,
-          voids,
-          stableSeq: pending.stableSeq,
-        });
+        this.sockets.emit(topicRoom(tenant, topic), 'messages', frameOf(topic, messages, voids, pending.stableSeq));
         this.frames.inc({ result: 'ok' });
       } catch (error) {
         this.frames.inc({ result: 'failed' });
@@ -130,21 +129,27 @@ export class FanoutService {
   }
 }
 
-/** What a message's JSON has beside its content, head and mentions. */
+/** A `MessagesFrame` out of texts. */
+const frameOf = (topic: Topic, messages: readonly Sized[], voids: readonly Seq[], stableSeq: number): RawJson =>
+  new RawJson(
+    `{"topic":"${topic}","messages":[${messages.map(({ text }) => text).join(',')}],` +
+      `"voids":[${voids.join(',')}],"stableSeq":${stableSeq}}`,
+  );
+
+/** What a frame has beside its messages and voids. */
 const ENVELOPE_BYTES = 400;
 
 /** Cuts what is ready into frames of at most 128 KiB; at least one, for the voids. */
-function frames(messages: readonly Sized[]): Message[][] {
-  const parts: Message[][] = [[]];
-  let total = 0;
-  for (const { message, bytes } of messages) {
-    const size = bytes + ENVELOPE_BYTES;
-    if (total + size > MAX_FRAME_BYTES && parts[parts.length - 1].length > 0) {
+function frames(messages: readonly Sized[]): Sized[][] {
+  const parts: Sized[][] = [[]];
+  let total = ENVELOPE_BYTES;
+  for (const message of messages) {
+    if (total + message.bytes > MAX_FRAME_BYTES && parts[parts.length - 1].length > 0) {
       parts.push([]);
-      total = 0;
+      total = ENVELOPE_BYTES;
     }
     parts[parts.length - 1].push(message);
-    total += size;
+    total += message.bytes;
   }
   return parts;
 }

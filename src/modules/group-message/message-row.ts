@@ -1,5 +1,6 @@
 import { groupIdOf } from '../../platform/ids/topic.js';
 import { asSeq, asUserId, type Seq, type Topic, type UserId } from '../../platform/ids/ids.js';
+import { PageRow } from './page-row.js';
 import type { ChangedMessage, Message, MessageDraft, MessageStatus, MessageType } from './group-message.types.js';
 
 /** A message that was admitted and waits for its row. */
@@ -80,27 +81,27 @@ export function pendingRow(
   return { topic, groupId: groupIdOf(topic), from, body, epoch, aclVersion, seq: asSeq(seq) };
 }
 
-/** The message as it will be read back, without reading it back. */
-export function freshMessage(row: PendingRow, id: string): Message {
-  const { draft, time } = row.body;
-  return {
+/** The row as a page will read it back, without reading it back. */
+export function freshRow({ topic, seq, from, body }: PendingRow, id: string): PageRow {
+  const { draft, contentText, headText, mentionsText, time } = body;
+  const stored = `${time.slice(0, 10)} ${time.slice(11, 23)}`;
+  return new PageRow(topic, [
     id,
-    topic: row.topic,
-    seq: row.seq,
-    from: row.from,
-    clientMsgId: draft.clientMsgId,
-    type: draft.type,
-    content: draft.content,
-    head: draft.head,
-    mentionedUserIds: draft.mentionedUserIds,
-    mentionAll: draft.mentionAll,
-    replySeq: draft.replySeq,
-    rootSeq: draft.rootSeq,
-    status: 'normal',
-    version: 1,
-    createdAt: time,
-    updatedAt: time,
-  };
+    String(seq),
+    from,
+    draft.clientMsgId,
+    draft.type,
+    'normal',
+    contentText,
+    headText,
+    mentionsText,
+    draft.mentionAll ? 1 : 0,
+    draft.replySeq === null ? null : String(draft.replySeq),
+    draft.rootSeq === null ? null : String(draft.rootSeq),
+    1,
+    stored,
+    stored,
+  ]);
 }
 
 const parsed = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T));

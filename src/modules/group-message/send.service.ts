@@ -11,7 +11,7 @@ import { FanoutService } from './fanout.service.js';
 import type { Claimant } from './group-message.redis.js';
 import type { StoredMessage } from './group-message.store.js';
 import type { MessageDraft, SendAnswer } from './group-message.types.js';
-import { bodyOf, freshMessage, pendingRow, type MessageBody, type PendingRow } from './message-row.js';
+import { bodyOf, freshRow, pendingRow, type MessageBody, type PendingRow } from './message-row.js';
 import { RebaseService } from './rebase.service.js';
 import { needsCheck, SendRules } from './send-rules.js';
 import { isOver, TombstoneService } from './tombstone.service.js';
@@ -144,9 +144,9 @@ export class SendService {
 
   private async stored(attempt: Attempt, { row, hotGeneration }: Admitted, id: string): Promise<SendAnswer> {
     const stored = { seq: row.seq, id, createdAt: row.body.createdAt };
-    const message = freshMessage(row, id);
-    const stable = await this.settle(attempt, row, row.seq, stored, { message, generation: hotGeneration });
-    this.fanout.message(attempt.actor.tenant, row.topic, message, stable ?? 0, row.body.bytes);
+    const fresh = freshRow(row, id);
+    const stable = await this.settle(attempt, row, row.seq, stored, { row: fresh, generation: hotGeneration });
+    this.fanout.message(attempt.actor.tenant, row.topic, fresh, stable ?? 0);
     return answerOf(stored, false);
   }
 

@@ -11,6 +11,7 @@ import { Metrics } from '../observe/metrics.js';
 import { Readiness } from '../observe/readiness.js';
 import { DeafnessProbe } from '../redis/deafness-probe.js';
 import { RedisClients } from '../redis/redis-clients.js';
+import type { RawJson } from '../wire/raw-json.js';
 import { dropQueued, inside, terminate, whyNotDirect, type Recipient } from './direct-write.js';
 import { fanoutAdapter } from './fanout-adapter.js';
 import { FanoutMeter } from './fanout-meter.js';
@@ -182,7 +183,7 @@ export class SocketServer implements OnApplicationBootstrap {
   }
 
   /** Sends to every socket in one room on all nodes. Never two rooms in one call: that would reach every node. */
-  emit<E extends ServerEventName>(room: string, event: E, payload: ServerEvents[E]): void {
+  emit<E extends ServerEventName>(room: string, event: E, payload: ServerEvents[E] | RawJson): void {
     const target = this.env.GROUP_FANOUT_ENABLED ? this.namespace : this.namespace.local;
     target.to(room).emit(event, payload);
   }

@@ -25,6 +25,12 @@ describe('an answer that is JSON text', () => {
     expect(decoded).toMatchObject([{ ...packet, data: [{ ok: true, ...OBJECT }] }]);
   });
 
+  it('makes the event that the object would make', () => {
+    const packet = { type: PacketType.EVENT, nsp: '/im' };
+    const text = new RawEncoder().encode({ ...packet, data: ['messages', raw] } as Packet);
+    expect(text).toEqual(new Encoder().encode({ ...packet, data: ['messages', OBJECT] } as Packet));
+  });
+
   it('leaves every other packet to Socket.IO', () => {
     const packets = [
       { type: PacketType.ACK, nsp: '/im', id: 1, data: [{ ok: true }] },
