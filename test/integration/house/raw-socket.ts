@@ -66,6 +66,15 @@ export class RawSocket {
     });
   }
 
+  /** Reads nothing more: what is sent to it waits, first in the kernel, then in the server. */
+  pause(): void {
+    this.tcp.pause();
+  }
+
+  resume(): void {
+    this.tcp.resume();
+  }
+
   destroy(): void {
     this.tcp.destroy();
   }
