@@ -64,7 +64,9 @@ export class PipelineNode {
   ) {
     const { hooks, frames, told } = this;
     const container = new Container();
-    const emit = (_room: string, event: string, frame: MessagesFrame): void => {
+    const emit = (_room: string, event: string, payload: object): void => {
+      // As the wire carries it, whatever it was made from.
+      const frame = JSON.parse(JSON.stringify(payload)) as MessagesFrame;
       told.push({ event, payload: frame });
       if (event === 'messages') frames.push(frame);
     };
