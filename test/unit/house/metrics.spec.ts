@@ -18,7 +18,7 @@ const PROMISED = [
 ];
 
 const registered = filesBelow('src', '.ts').flatMap(({ text }) =>
-  [...text.matchAll(/\.(?:counter|gauge|histogram)(?:<[^>]*>)?\(\s*'(im_\w+)'/g)].map(([, name]) => name),
+  [...text.matchAll(/\.(?:counter|gauge|histogram|observed)(?:<[^>]*>)?\(\s*'(im_\w+)'/g)].map(([, name]) => name),
 );
 
 describe('metrics', () => {
