@@ -10,7 +10,7 @@ const ALLOWED_ARROWS = {
   limits: ['tenant'],
   messaging: ['group-message'],
   presence: [],
-  relation: [],
+  relation: ['user'],
   tenant: [],
   topic: [],
   user: [],

@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { ENV, type Env } from './env/env.js';
+import { SignedCursors } from './http/signed-cursors.js';
 import { ControlDb, CONTROL_SCHEMA } from './mysql/control-db.js';
 import type { DatabaseSchema } from './mysql/data-source-options.js';
 import { TENANT_SCHEMA } from './mysql/tenant-data-sources.js';
@@ -40,6 +41,7 @@ export class PlatformModule {
       Logger,
       Metrics,
       Readiness,
+      SignedCursors,
       NodeIdentity,
       RedisKeys,
       RedisClients,

@@ -1,58 +1,52 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import type { ErrorCode } from '../../platform/errors/error-table.js';
-import { invalid } from '../../platform/errors/app-error.js';
-import { asUserId, isDecimalId, type TenantId, type UserId } from '../../platform/ids/ids.js';
+import { AppError, invalid } from '../../platform/errors/app-error.js';
+import { isDecimalId, type TenantId, type UserId } from '../../platform/ids/ids.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
-import { FriendEntity } from './friend.entity.js';
-import { FULL_SIGHT, NO_SIGHT, type PresenceSight } from './relation.types.js';
+import type { LoadMany } from '../../platform/redis/leased-reads.js';
+import { UserService } from '../user/user.service.js';
+import type { Audience } from '../user/user.types.js';
+import { RelationCaches } from './relation.redis.js';
+import { insertFriends, lockPair, selectSets } from './relation.store.js';
+import { FULL_SIGHT, NO_SIGHT, type PresenceSight, type RelationContext, type RelationList } from './relation.types.js';
 
-type Audience = 'everyone' | 'friends' | 'nobody';
+type Has = ReadonlySet<string>;
 
-interface SightRow {
-  readonly id: string;
-  readonly presence: Audience;
-  readonly last_seen: Audience;
-  readonly blocked: number | string;
-  readonly friend: number | string;
-}
-
-const SIGHT = `
-  SELECT u.id, COALESCE(p.presence, 'everyone') AS presence, COALESCE(p.last_seen, 'everyone') AS last_seen,
-    (EXISTS (SELECT 1 FROM im_blocks b WHERE b.uid = u.id AND b.blocked_uid = ?)
-      OR EXISTS (SELECT 1 FROM im_blocks b WHERE b.uid = ? AND b.blocked_uid = u.id)) AS blocked,
-    EXISTS (SELECT 1 FROM im_friends f WHERE f.uid = u.id AND f.friend_uid = ?) AS friend
-  FROM im_users u LEFT JOIN im_user_privacy p ON p.uid = u.id WHERE u.id IN (?)`;
-
-/** Who knows whom, who wants nothing from whom, and what follows from it at every door. */
+/**
+ * Who knows whom, who wants nothing from whom, and what follows from it at every door. A change of these is acknowledged
+ * only after its cached copies are gone, so what is answered here is never older than an acknowledged change.
+ */
 @Injectable()
 export class RelationService {
-  constructor(private readonly sources: TenantDataSources) {}
+  constructor(
+    private readonly sources: TenantDataSources,
+    private readonly users: UserService,
+    private readonly caches: RelationCaches,
+  ) {}
 
   /** Makes two users friends of each other, both directions or none; repeating it changes nothing. */
   async befriend(tenant: TenantId, a: UserId, b: UserId): Promise<void> {
     if (!isDecimalId(a) || !isDecimalId(b) || a === b) throw invalid('uid', 'must be the id of another user');
     await this.sources.run(tenant, (db) =>
-      db.query('INSERT INTO im_friends (uid, friend_uid) VALUES (?, ?), (?, ?) ON DUPLICATE KEY UPDATE uid = uid', [
-        a,
-        b,
-        b,
-        a,
-      ]),
+      db.transaction(async (tx) => {
+        if (!(await lockPair(tx, a, b))) throw new AppError('NOT_FOUND');
+        await insertFriends(tx, a, b);
+      }),
     );
+    await this.caches.friends.invalidate(tenant, [a, b]);
   }
 
   async areFriends(tenant: TenantId, a: UserId, b: UserId): Promise<boolean> {
     if (!isDecimalId(a) || !isDecimalId(b)) return false;
-    return this.sources.run(tenant, (db) => db.of(FriendEntity, (rows) => rows.existsBy({ uid: a, friendUid: b })));
+    return this.caches.friends.has(tenant, a, b, this.loader(tenant, 'friends'));
   }
 
   /** Has one of the two blocked the other? Then nothing passes between them, in either direction. */
   async blockedEitherWay(tenant: TenantId, a: UserId, b: UserId): Promise<boolean> {
     if (!isDecimalId(a) || !isDecimalId(b)) return false;
-    const [x, y] = [BigInt(a), BigInt(b)];
-    const sql = 'SELECT 1 FROM im_blocks WHERE (uid = ? AND blocked_uid = ?) OR (uid = ? AND blocked_uid = ?) LIMIT 1';
-    const rows = await this.sources.run(tenant, (db) => db.query(sql, [x, y, y, x]));
-    return rows.length > 0;
+    const blocks = await this.caches.blocks.among(tenant, [a, b], [a, b], this.loader(tenant, 'blocklist'));
+    return blocks.get(a)?.has(b) === true || blocks.get(b)?.has(a) === true;
   }
 
   /**
@@ -65,26 +59,81 @@ export class RelationService {
     targets: readonly UserId[],
   ): Promise<Map<UserId, PresenceSight>> {
     const sights = new Map(targets.map((uid) => [uid, uid === asker ? FULL_SIGHT : NO_SIGHT]));
-    const others = [...sights.keys()].filter((uid) => uid !== asker && isDecimalId(uid)).map(BigInt);
+    const others = [...sights.keys()].filter((uid) => uid !== asker && isDecimalId(uid));
     if (others.length === 0) return sights;
-    const me = BigInt(asker);
-    const rows = await this.sources.run(tenant, (db) => db.query<SightRow>(SIGHT, [me, me, me, others]));
-    for (const row of rows) {
-      if (Number(row.blocked) === 1) continue;
+    const [privacy, mine, theirs, friends] = await Promise.all([
+      this.users.privacyOf(tenant, others),
+      this.among(tenant, 'blocklist', asker, others),
+      this.caches.blocks.among(tenant, others, [asker], this.loader(tenant, 'blocklist')),
+      this.among(tenant, 'friends', asker, others),
+    ]);
+    for (const uid of others) {
+      const wishes = privacy.get(uid);
+      if (!wishes || mine.has(uid) || theirs.get(uid)?.has(asker)) continue;
       const allows = (audience: Audience): boolean =>
-        audience === 'everyone' || (audience === 'friends' && Number(row.friend) === 1);
-      sights.set(asUserId(row.id), { presence: allows(row.presence), lastSeen: allows(row.last_seen) });
+        audience === 'everyone' || (audience === 'friends' && friends.has(uid));
+      sights.set(uid, { presence: allows(wishes.presence), lastSeen: allows(wishes.lastSeen) });
     }
     return sights;
   }
 
   /** Why `a` may not write to `b` in a private chat: `NOT_FOUND` (no such user, or disabled), `BLOCKED`; null when he may. */
   async mayStartChat(tenant: TenantId, a: UserId, b: UserId): Promise<ErrorCode | null> {
-    if (!isDecimalId(b) || a === b) return 'NOT_FOUND';
-    const rows = await this.sources.run(tenant, (db) =>
-      db.query("SELECT 1 FROM im_users WHERE id = ? AND status = 'active'", [BigInt(b)]),
-    );
-    if (rows.length === 0) return 'NOT_FOUND';
+    if (!isDecimalId(b) || a === b || !(await this.users.isActive(tenant, b))) return 'NOT_FOUND';
     return (await this.blockedEitherWay(tenant, a, b)) ? 'BLOCKED' : null;
+  }
+
+  /**
+   * Those of `uids` whom `adder` may not add to a group: blocks in either direction, or their own settings. Read inside the
+   * caller's transaction, past every cache.
+   */
+  async refusingToBeAdded(tx: EntityManager, adder: UserId, uids: readonly UserId[]): Promise<Set<UserId>> {
+    const others = uids.filter((uid) => uid !== adder).map(BigInt);
+    if (others.length === 0) return new Set();
+    const me = BigInt(adder);
+    const rows = await tx.query<{ id: UserId }[]>(
+      `SELECT u.id FROM im_users u LEFT JOIN im_user_privacy p ON p.uid = u.id
+       WHERE u.id IN (?) AND (
+         p.add_to_groups = 'nobody'
+         OR (p.add_to_groups = 'friends'
+           AND NOT EXISTS (SELECT 1 FROM im_friends f WHERE f.uid = u.id AND f.friend_uid = ?))
+         OR EXISTS (SELECT 1 FROM im_blocks b WHERE b.uid = u.id AND b.blocked_uid = ?)
+         OR EXISTS (SELECT 1 FROM im_blocks b WHERE b.uid = ? AND b.blocked_uid = u.id))`,
+      [others, me, me, me],
+    );
+    return new Set(rows.map((row) => row.id));
+  }
+
+  /** @throws AppError NOT_FOUND */
+  async context(tenant: TenantId, asker: UserId, uid: UserId): Promise<RelationContext> {
+    await this.users.publicProfile(tenant, uid);
+    const [friends, blocked, followed, refusal, sights] = await Promise.all([
+      this.among(tenant, 'friends', asker, [uid]),
+      this.among(tenant, 'blocklist', asker, [uid]),
+      this.among(tenant, 'following', asker, [uid]),
+      this.mayStartChat(tenant, asker, uid),
+      this.presenceVisibility(tenant, asker, [uid]),
+    ]);
+    const sight = sights.get(uid) ?? NO_SIGHT;
+    return {
+      uid,
+      isFriend: friends.has(uid),
+      iBlocked: blocked.has(uid),
+      iFollow: followed.has(uid),
+      canStartChat: refusal === null,
+      canSeePresence: sight.presence,
+      canSeeLastSeen: sight.lastSeen,
+    };
+  }
+
+  /** Which of `others` are in the user's list. */
+  private async among(tenant: TenantId, list: RelationList, uid: UserId, others: readonly UserId[]): Promise<Has> {
+    const cache = { friends: this.caches.friends, blocklist: this.caches.blocks, following: this.caches.follows }[list];
+    const found = await cache.among(tenant, [uid], others, this.loader(tenant, list));
+    return found.get(uid) as Has;
+  }
+
+  private loader(tenant: TenantId, list: RelationList): LoadMany<Has> {
+    return (uids) => this.sources.run(tenant, (db) => selectSets(db, list, uids));
   }
 }

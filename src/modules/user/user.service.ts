@@ -1,14 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { In } from 'typeorm';
+import { In, type EntityManager } from 'typeorm';
 import { AppError, invalid } from '../../platform/errors/app-error.js';
 import { asUserId, isDecimalId, type TenantId, type UserId } from '../../platform/ids/ids.js';
 import { duplicateKeyName, isDuplicate } from '../../platform/mysql/mysql-errors.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
+import { RedisUnavailable } from '../../platform/redis/redis-scripts.js';
 import { UserEntity } from './user.entity.js';
+import { OFFLINE_PROFILE_TTL_SECONDS, UserCaches } from './user.redis.js';
 import {
   ACCOUNT,
+  type Audience,
   type NewUser,
   type OwnProfile,
+  type Privacy,
   type ProfilePatch,
   type UserCredentials,
   type UserProfile,
@@ -16,16 +20,27 @@ import {
 
 const PUBLIC_COLUMNS = { id: true, nickname: true, avatar: true, signature: true, gender: true, region: true } as const;
 
+interface PrivacyRow {
+  readonly id: string;
+  readonly presence: Audience | null;
+  readonly last_seen: Audience | null;
+  readonly add_to_groups: Audience | null;
+}
+
 /** The users of a tenant. */
 @Injectable()
 export class UserService {
-  constructor(private readonly sources: TenantDataSources) {}
+  constructor(
+    private readonly sources: TenantDataSources,
+    private readonly caches: UserCaches,
+  ) {}
 
   /** @throws AppError NOT_FOUND */
   async ownProfile(tenant: TenantId, uid: UserId): Promise<OwnProfile> {
     const row = isDecimalId(uid) ? await this.find(tenant, uid) : null;
     if (!row) throw new AppError('NOT_FOUND');
-    return { ...toProfile(row), account: row.account };
+    const [privacy] = (await this.loadPrivacy(tenant, [uid])).values();
+    return { ...toProfile(row), account: row.account, privacy };
   }
 
   /** @throws AppError NOT_FOUND */
@@ -35,41 +50,73 @@ export class UserService {
     return profile;
   }
 
-  /** The public fields of the users that exist; ids without a user are missing in the map. */
+  /** The public fields of the users that exist; ids without a user are missing in the map. One look, one query. */
   async publicProfiles(tenant: TenantId, uids: readonly UserId[]): Promise<Map<UserId, UserProfile>> {
-    const ids = [...new Set(uids)];
-    if (!ids.every(isDecimalId)) throw invalid('uids', 'must be decimal ids');
-    if (ids.length === 0) return new Map();
-    const rows = await this.sources.run(tenant, (db) =>
-      db.of(UserEntity, (rows) => rows.find({ select: PUBLIC_COLUMNS, where: { id: In(ids) } })),
-    );
-    return new Map(rows.map((row) => [asUserId(row.id), toProfile(row)]));
+    if (!uids.every(isDecimalId)) throw invalid('uids', 'must be decimal ids');
+    const found = await this.caches.profiles.many(tenant, uids, (missing) => this.loadProfiles(tenant, missing));
+    return found as Map<UserId, UserProfile>;
   }
 
-  /** @throws AppError NOT_FOUND */
+  /** What these users let others see and do; ids without a user are missing in the map. */
+  async privacyOf(tenant: TenantId, uids: readonly UserId[]): Promise<Map<UserId, Privacy>> {
+    if (!uids.every(isDecimalId)) throw invalid('uids', 'must be decimal ids');
+    const found = await this.caches.privacy.many(tenant, uids, (missing) => this.loadPrivacy(tenant, missing));
+    return found as Map<UserId, Privacy>;
+  }
+
+  /** Keeps the profile of a user who went offline for longer; without Redis there is nothing to keep. */
+  async keepProfile(tenant: TenantId, uid: UserId): Promise<void> {
+    await this.caches.profiles.extend(tenant, uid, OFFLINE_PROFILE_TTL_SECONDS).catch((error: unknown) => {
+      if (!(error instanceof RedisUnavailable)) throw error;
+    });
+  }
+
+  /**
+   * @throws AppError NOT_FOUND; SHORT_STATE_UNAVAILABLE when a change of privacy is stored and old copies of it may still
+   *   be read: repeating the call confirms it
+   */
   async patchProfile(tenant: TenantId, uid: UserId, patch: ProfilePatch): Promise<OwnProfile> {
     if (!isDecimalId(uid)) throw new AppError('NOT_FOUND');
     const { nickname, avatar, signature, gender, region } = patch;
-    const given = Object.entries({ nickname, avatar, signature, gender, region }).filter(
-      ([, value]) => value !== undefined,
-    );
-    if (given.length > 0) {
+    const profile = withoutUndefined({ nickname, avatar, signature, gender, region });
+    const privacy = withoutUndefined({ ...patch.privacy });
+    const [changesProfile, changesPrivacy] = [profile, privacy].map((fields) => Object.keys(fields).length > 0);
+    if (changesProfile || changesPrivacy) {
       await this.sources.run(tenant, (db) =>
-        db.of(UserEntity, (rows) => rows.update({ id: uid }, Object.fromEntries(given) as ProfilePatch)),
+        db.transaction(async (tx) => {
+          if (changesProfile) await tx.update(UserEntity, { id: uid }, profile);
+          if (changesPrivacy) await storePrivacy(tx, uid, privacy);
+        }),
       );
+    }
+    if (changesProfile) await this.caches.profiles.invalidate(tenant, [uid]);
+    if (changesPrivacy && !(await this.caches.privacy.invalidate(tenant, [uid]))) {
+      throw new AppError('SHORT_STATE_UNAVAILABLE', {
+        message: 'The change is stored but not yet confirmed on all nodes; repeat the call.',
+      });
     }
     return this.ownProfile(tenant, uid);
   }
 
+  /** Null when there is no such account. */
+  async uidOf(tenant: TenantId, account: string): Promise<UserId | null> {
+    if (typeof account !== 'string' || !ACCOUNT.test(account)) return null;
+    const uid = await this.caches.accounts.get(tenant, account, async () => {
+      const row = await this.sources.run(tenant, (db) =>
+        db.of(UserEntity, (rows) => rows.findOne({ select: { id: true }, where: { account } })),
+      );
+      return row?.id ?? null;
+    });
+    return uid === null ? null : asUserId(uid);
+  }
+
   /** For the login. Null when there is no such account. */
   async findByAccount(tenant: TenantId, account: string): Promise<UserCredentials | null> {
-    if (typeof account !== 'string' || !ACCOUNT.test(account)) return null;
+    const uid = await this.uidOf(tenant, account);
+    if (uid === null) return null;
     const row = await this.sources.run(tenant, (db) =>
       db.of(UserEntity, (rows) =>
-        rows.findOne({
-          select: { id: true, status: true, passwordHash: true },
-          where: { account },
-        }),
+        rows.findOne({ select: { id: true, status: true, passwordHash: true }, where: { id: uid, account } }),
       ),
     );
     return row && { uid: asUserId(row.id), passwordHash: row.passwordHash, active: row.status === 'active' };
@@ -91,13 +138,47 @@ export class UserService {
       const result = await this.sources.run(tenant, (db) =>
         db.of(UserEntity, (rows) => rows.insert({ account, nickname, passwordHash })),
       );
-      return asUserId(String(result.identifiers[0].id));
+      const uid = asUserId(String(result.identifiers[0].id));
+      // That there was no such user may be cached.
+      await Promise.all([
+        this.caches.accounts.invalidate(tenant, [account]),
+        this.caches.profiles.invalidate(tenant, [uid]),
+        this.caches.privacy.invalidate(tenant, [uid]),
+      ]);
+      return uid;
     } catch (error) {
       if (isDuplicate(error) && duplicateKeyName(error) === 'uq_users_account') {
         throw new AppError('CONFLICT', { message: 'This account name cannot be had. Choose another one.' });
       }
       throw error;
     }
+  }
+
+  private async loadProfiles(tenant: TenantId, uids: readonly string[]): Promise<Map<string, UserProfile>> {
+    const rows = await this.sources.run(tenant, (db) =>
+      db.of(UserEntity, (rows) => rows.find({ select: PUBLIC_COLUMNS, where: { id: In([...uids]) } })),
+    );
+    return new Map(rows.map((row) => [row.id, toProfile(row)]));
+  }
+
+  private async loadPrivacy(tenant: TenantId, uids: readonly string[]): Promise<Map<string, Privacy>> {
+    const rows = await this.sources.run(tenant, (db) =>
+      db.query<PrivacyRow>(
+        `SELECT u.id, p.presence, p.last_seen, p.add_to_groups
+         FROM im_users u LEFT JOIN im_user_privacy p ON p.uid = u.id WHERE u.id IN (?)`,
+        [uids.map(BigInt)],
+      ),
+    );
+    return new Map(
+      rows.map((row) => [
+        row.id,
+        {
+          presence: row.presence ?? 'everyone',
+          lastSeen: row.last_seen ?? 'everyone',
+          addToGroups: row.add_to_groups ?? 'everyone',
+        },
+      ]),
+    );
   }
 
   private find(tenant: TenantId, uid: UserId): Promise<UserEntity | null> {
@@ -114,4 +195,20 @@ function toProfile(row: UserEntity): UserProfile {
     ...(row.gender === null ? {} : { gender: row.gender }),
     ...(row.region === null ? {} : { region: row.region }),
   };
+}
+
+function withoutUndefined(fields: object): Record<string, string | null> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** Makes the row or changes what is given of it. */
+async function storePrivacy(tx: EntityManager, uid: UserId, patch: Partial<Privacy>): Promise<void> {
+  const columns = { presence: patch.presence, last_seen: patch.lastSeen, add_to_groups: patch.addToGroups };
+  const given = Object.entries(columns).filter(([, value]) => value !== undefined);
+  const names = given.map(([name]) => name);
+  await tx.query(
+    `INSERT INTO im_user_privacy (uid, ${names.join(', ')}) VALUES (?)
+     ON DUPLICATE KEY UPDATE ${names.map((name) => `${name} = VALUES(${name})`).join(', ')}`,
+    [[BigInt(uid), ...given.map(([, value]) => value)]],
+  );
 }

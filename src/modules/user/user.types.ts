@@ -12,9 +12,22 @@ export interface UserProfile {
   readonly region?: string;
 }
 
+export const AUDIENCES = ['everyone', 'friends', 'nobody'] as const;
+export type Audience = (typeof AUDIENCES)[number];
+
+/** Whom a user lets see and do what. */
+export interface Privacy {
+  /** Who sees whether he is online. */
+  readonly presence: Audience;
+  readonly lastSeen: Audience;
+  /** Who may add him to groups without asking. */
+  readonly addToGroups: Audience;
+}
+
 /** What the user sees of himself. */
 export interface OwnProfile extends UserProfile {
   readonly account: string;
+  readonly privacy: Privacy;
 }
 
 /** For the login alone; leaves no process. */
@@ -37,6 +50,7 @@ export interface ProfilePatch {
   readonly signature?: string;
   readonly gender?: string | null;
   readonly region?: string | null;
+  readonly privacy?: Partial<Privacy>;
 }
 
 /** Login names; compared byte for byte. */

@@ -14,9 +14,12 @@ import { migrateDatabase } from '../../../src/platform/mysql/migrate.js';
 import { TenantConnections, TenantDataSources } from '../../../src/platform/mysql/tenant-data-sources.js';
 import { Logger } from '../../../src/platform/observe/logger.js';
 import { Metrics } from '../../../src/platform/observe/metrics.js';
+import { CacheStore } from '../../../src/platform/redis/cache-store.js';
+import { KeyRemovals } from '../../../src/platform/redis/key-removals.js';
+import { KnownServer } from '../../../src/platform/redis/known-server.js';
 import { RedisKeys } from '../../../src/platform/redis/keys.js';
+import { LeaseCaches } from '../../../src/platform/redis/lease-caches.js';
 import { RedisClients } from '../../../src/platform/redis/redis-clients.js';
-import { RedisScripts, RedisUnavailable, type RedisScript } from '../../../src/platform/redis/redis-scripts.js';
 import type { SocketServer } from '../../../src/platform/socket/socket-server.js';
 import { AccessInvalidation } from '../../../src/modules/group/access-invalidation.js';
 import { GroupAnnouncer } from '../../../src/modules/group/group-announcer.js';
@@ -27,31 +30,17 @@ import { GroupMembersService } from '../../../src/modules/group/group-members.se
 import { GroupReads } from '../../../src/modules/group/group-reads.js';
 import { GroupAccessCache } from '../../../src/modules/group/group.redis.js';
 import { GroupService } from '../../../src/modules/group/group.service.js';
+import { SignedCursors } from '../../../src/platform/http/signed-cursors.js';
 import { MemberCursors } from '../../../src/modules/group/member-cursor.js';
 import { MemberList } from '../../../src/modules/group/member-list.js';
 import type { PresenceService } from '../../../src/modules/presence/presence.service.js';
 import type { TenantService } from '../../../src/modules/tenant/tenant.service.js';
 import { TopicService } from '../../../src/modules/topic/topic.service.js';
+import { UserCaches } from '../../../src/modules/user/user.redis.js';
 import { UserService } from '../../../src/modules/user/user.service.js';
 import { GroupMessages1764000000200 } from '../../../src/migrations/tenant/0020-group-messages.js';
 import { schemas } from '../../../src/schema.js';
-
-/** Redis as a node sees it, which a test can take away. */
-class SwitchableScripts extends RedisScripts {
-  down = false;
-
-  override run(
-    script: RedisScript,
-    keys: readonly string[],
-    args: readonly (string | number | Buffer)[],
-  ): Promise<unknown> {
-    return this.down ? Promise.reject(new RedisUnavailable()) : super.run(script, keys, args);
-  }
-
-  override command<T>(name: string, call: (client: RedisClients['command']) => Promise<T>): Promise<T> {
-    return this.down ? Promise.reject(new RedisUnavailable()) : super.command(name, call);
-  }
-}
+import { SwitchableScripts } from '../../support/cache-node.js';
 
 /** What a node told the others and the clients, in the order it did. */
 export type Told =
@@ -137,7 +126,11 @@ export class World {
     );
     if (!(await clients.waitReady(5_000))) throw new Error('no Redis');
     const scripts = new SwitchableScripts(clients, env, log, metrics);
-    const cache = new GroupAccessCache(new RedisKeys(env), scripts, env);
+    const keys = new RedisKeys(env);
+    const removals = new KeyRemovals(scripts, log);
+    this.closers.push(() => removals.onApplicationShutdown());
+    const caches = new LeaseCaches(new CacheStore(clients, scripts, new KnownServer(clients), removals), log, metrics);
+    const cache = new GroupAccessCache(keys, scripts, env);
     const groups = new GroupService(databases, cache, log);
     const invalidation = new AccessInvalidation(cache, log);
     this.closers.push(() => invalidation.onApplicationShutdown());
@@ -165,7 +158,12 @@ export class World {
       life: new GroupLifeService(databases, topics, changes, announcer, limits),
       members: new GroupMembersService(changes, announcer, limits),
       reads: new GroupReads(databases, groups),
-      list: new MemberList(databases, groups, new UserService(databases), new MemberCursors(env)),
+      list: new MemberList(
+        databases,
+        groups,
+        new UserService(databases, new UserCaches(keys, caches)),
+        new MemberCursors(new SignedCursors(env)),
+      ),
       topics,
       databases,
       scripts,

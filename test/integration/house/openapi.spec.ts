@@ -22,7 +22,15 @@ const OPEN = ['enterprise', 'register', 'login', 'refresh'].map((name) => `post 
 
 const WITHOUT_BODY = ['get', 'delete'];
 /** The address says it all. */
-const POSTS_WITHOUT_BODY = ['post /v1/im/topics/{topic}/messages/{seq}/recall'];
+const POSTS_WITHOUT_BODY = [
+  'post /v1/im/topics/{topic}/messages/{seq}/recall',
+  'post /v1/im/relations/friend-requests/{id}/accept',
+  'post /v1/im/relations/friend-requests/{id}/reject',
+  'post /v1/im/groups/{topic}/join-requests/{id}/approve',
+  'post /v1/im/groups/{topic}/join-requests/{id}/reject',
+  'post /v1/im/groups/{topic}/announcements/{id}/confirm',
+  'post /v1/im/invites/{code}/accept',
+];
 
 describe('REST as it tells of itself', () => {
   let stage: Stage;

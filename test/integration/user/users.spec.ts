@@ -22,10 +22,11 @@ const get = (path: string, user: TestUser) => world.call('GET', path, { token: u
 const patch = (body: unknown) => world.call('PATCH', '/v1/im/users/me', { token: alice.accessToken, body });
 
 it('shows the account to its owner alone, and nothing that is private to anybody', async () => {
-  const own = { uid: alice.uid, account: 'alice', nickname: 'alice', avatar: '', signature: '' };
+  const privacy = { presence: 'everyone', lastSeen: 'everyone', addToGroups: 'everyone' };
+  const own = { uid: alice.uid, account: 'alice', nickname: 'alice', avatar: '', signature: '', privacy };
   expect((await get('/v1/im/users/me', alice)).body).toEqual(own);
-  const { account, ...others } = own;
-  expect(account).toBe('alice');
+  const { account, privacy: ownPrivacy, ...others } = own;
+  expect([account, ownPrivacy]).toEqual(['alice', privacy]);
   expect((await get(`/v1/im/users/${alice.uid}`, bob)).body).toEqual(others);
   expect((await get(`/v1/im/users?uids=${alice.uid}`, bob)).body).toEqual({ items: [others] });
 });
@@ -36,7 +37,8 @@ it('changes what is given and leaves the rest', async () => {
   expect((await patch({ signature: '' })).body).toMatchObject({ ...given, signature: '' });
   expect((await get(`/v1/im/users/${alice.uid}`, bob)).body).toMatchObject({ ...given, signature: '' });
   const without = (await patch({ gender: null, region: null })).body;
-  expect(without).toEqual({ uid: alice.uid, account: 'alice', nickname: 'Al 🎉', avatar: '', signature: '' });
+  expect(without).toMatchObject({ uid: alice.uid, account: 'alice', nickname: 'Al 🎉', avatar: '', signature: '' });
+  expect(Object.keys(without).sort()).toEqual(['account', 'avatar', 'nickname', 'privacy', 'signature', 'uid']);
   expect((await patch({})).body).toEqual(without);
   expect((await get(`/v1/im/users/${bob.uid}`, alice)).body.nickname).toBe('bob');
 });

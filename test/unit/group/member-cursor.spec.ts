@@ -1,6 +1,7 @@
+import { SignedCursors } from '../../../src/platform/http/signed-cursors.js';
 import { MemberCursors, type MemberPosition } from '../../../src/modules/group/member-cursor.js';
 
-const cursors = new MemberCursors({ JWT_SECRET: 'a'.repeat(32) });
+const cursors = new MemberCursors(new SignedCursors({ JWT_SECRET: 'a'.repeat(32) }));
 const position: MemberPosition = { role: 'admin', joinedAtMs: 1_800_000_000_123, uid: '9007199254740993' };
 const refused = expect.objectContaining({ code: 'VALIDATION_FAILED' }) as Error;
 
@@ -12,7 +13,9 @@ describe('a member list cursor', () => {
   it('is good for its own list and process secret alone', () => {
     const cursor = cursors.write('list', position);
     expect(() => cursors.read('list2', cursor)).toThrow(refused);
-    expect(() => new MemberCursors({ JWT_SECRET: 'b'.repeat(32) }).read('list', cursor)).toThrow(refused);
+    expect(() => new MemberCursors(new SignedCursors({ JWT_SECRET: 'b'.repeat(32) })).read('list', cursor)).toThrow(
+      refused,
+    );
   });
 
   it('is refused when any of its characters is another one, and as garbage', () => {

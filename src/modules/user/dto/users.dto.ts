@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsOptional } from 'class-validator';
+import { Transform, Type } from 'class-transformer';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsObject, IsOptional, ValidateNested } from 'class-validator';
 import { IfGiven, IsLine } from '../../../platform/http/dto-rules.js';
 import { IsId } from '../../../platform/http/rules.js';
-import { GENDERS } from '../user.types.js';
+import { AUDIENCES, GENDERS, type Audience } from '../user.types.js';
 
 const MAX_UIDS = 200;
 
@@ -15,6 +15,23 @@ export class UsersQuery {
   @ArrayMaxSize(MAX_UIDS)
   @IsId({ each: true })
   uids: string[];
+}
+
+class PatchPrivacyDto {
+  @ApiPropertyOptional({ enum: AUDIENCES, description: 'who sees whether you are online' })
+  @IfGiven()
+  @IsIn(AUDIENCES)
+  presence?: Audience;
+
+  @ApiPropertyOptional({ enum: AUDIENCES, description: 'who sees when you were here last' })
+  @IfGiven()
+  @IsIn(AUDIENCES)
+  lastSeen?: Audience;
+
+  @ApiPropertyOptional({ enum: AUDIENCES, description: 'who may add you to groups without asking' })
+  @IfGiven()
+  @IsIn(AUDIENCES)
+  addToGroups?: Audience;
 }
 
 export class PatchMeDto {
@@ -42,6 +59,24 @@ export class PatchMeDto {
   @IsOptional()
   @IsLine(1, 64)
   region?: string | null;
+
+  @ApiPropertyOptional({ type: PatchPrivacyDto })
+  @IfGiven()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => PatchPrivacyDto)
+  privacy?: PatchPrivacyDto;
+}
+
+class PrivacyView {
+  @ApiProperty({ enum: AUDIENCES })
+  presence: Audience;
+
+  @ApiProperty({ enum: AUDIENCES })
+  lastSeen: Audience;
+
+  @ApiProperty({ enum: AUDIENCES })
+  addToGroups: Audience;
 }
 
 export class UserView {
@@ -67,6 +102,9 @@ export class UserView {
 export class OwnUserView extends UserView {
   @ApiProperty({ description: 'the login name; told to its owner alone' })
   account: string;
+
+  @ApiProperty({ type: PrivacyView })
+  privacy: PrivacyView;
 }
 
 export class UsersView {
