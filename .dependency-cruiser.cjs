@@ -3,7 +3,8 @@
 /** Which module may ask which: the only place that says it. A new arrow is a decision; never close a circle. */
 const ALLOWED_ARROWS = {
   audit: [],
-  auth: ['presence', 'tenant', 'user'],
+  auth: ['audit', 'captcha', 'presence', 'tenant', 'user'],
+  captcha: ['sms', 'tenant'],
   conversation: ['group', 'group-message', 'messaging'],
   group: ['presence', 'tenant', 'topic', 'user'],
   'group-message': ['audit', 'group', 'tenant', 'topic'],
@@ -11,6 +12,7 @@ const ALLOWED_ARROWS = {
   messaging: ['group-message'],
   presence: [],
   relation: ['user'],
+  sms: [],
   tenant: [],
   topic: [],
   user: [],

@@ -23,6 +23,9 @@ import { UserPrivacy1764000000600 } from './migrations/tenant/0060-user-privacy.
 import { Blocks1764000000610 } from './migrations/tenant/0061-blocks.js';
 import { Follows1764000000620 } from './migrations/tenant/0062-follows.js';
 import { FriendRequests1764000000630 } from './migrations/tenant/0063-friend-requests.js';
+import { Captchas1764000000450 } from './migrations/tenant/0045-captchas.js';
+import { ActionTokens1764000000460 } from './migrations/tenant/0046-action-tokens.js';
+import { UserPhones1764000000470 } from './migrations/tenant/0047-user-phones.js';
 import type { Schemas } from './platform/platform.module.js';
 
 /** All tables of the product: entities stay with their modules, the order of the migrations is decided here. */
@@ -56,6 +59,9 @@ export const schemas: Schemas = {
       MessageHides1764000000220,
       AuditLogs1764000000230,
       TopicCursors1764000000240,
+      Captchas1764000000450,
+      ActionTokens1764000000460,
+      UserPhones1764000000470,
       UserPrivacy1764000000600,
       Blocks1764000000610,
       Follows1764000000620,

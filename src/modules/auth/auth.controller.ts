@@ -23,14 +23,20 @@ import {
   SessionsView,
   TokenPairView,
 } from './dto/auth.dto.js';
+import { CodeLoginService } from './code-login.service.js';
+import { LoginTokens } from './login-tokens.js';
 import { LoginService } from './login.service.js';
+import { RegistrationService } from './registration.service.js';
 import { SessionService } from './session.service.js';
 
 @ApiTags('auth')
 @Controller('v1/auth')
 export class AuthController {
   constructor(
+    private readonly tokens: LoginTokens,
+    private readonly registrations: RegistrationService,
     private readonly logins: LoginService,
+    private readonly codeLogins: CodeLoginService,
     private readonly sessions: SessionService,
   ) {}
 
@@ -41,7 +47,7 @@ export class AuthController {
   @ApiOperation({ summary: 'The tenant of an enterprise code, and a login token for it' })
   @ApiOkResponse({ type: LoginTicketView })
   enterprise(@Body() body: EnterpriseDto): Promise<LoginTicketView> {
-    return this.logins.enterprise(body.code);
+    return this.tokens.issue(body.code);
   }
 
   @Public()
@@ -49,16 +55,18 @@ export class AuthController {
   @ApiOperation({ summary: 'A new account, where the tenant lets people register themselves; logs in at once' })
   @ApiCreatedResponse({ type: TokenPairView })
   register(@Body() body: RegisterDto): Promise<TokenPairView> {
-    return this.logins.register(body);
+    return this.registrations.register(body);
   }
 
   @Public()
   @Post('login')
   @HttpCode(200)
-  @ApiOperation({ summary: 'Log in by account and password' })
+  @ApiOperation({ summary: 'Log in by account and password, or by a code that was sent to the phone (actionToken)' })
   @ApiOkResponse({ type: TokenPairView })
   login(@Body() body: LoginDto, @ClientAddress() address: string): Promise<TokenPairView> {
-    return this.logins.login(body, address);
+    const { loginToken, account, password, actionToken, deviceId, device } = body;
+    if (actionToken !== undefined) return this.codeLogins.login({ loginToken, actionToken, deviceId, device });
+    return this.logins.login({ loginToken, account: account!, password: password!, deviceId, device }, address);
   }
 
   @Public()

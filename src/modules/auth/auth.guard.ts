@@ -23,7 +23,8 @@ export class AuthGuard implements CanActivate {
   }
 }
 
-function bearerOf(header: string | undefined): string {
+/** @throws AppError UNAUTHENTICATED */
+export function bearerOf(header: string | undefined): string {
   const token = /^Bearer +([^\s,]+)$/i.exec(header ?? '')?.[1];
   if (!token)
     throw new AppError('UNAUTHENTICATED', { message: 'Send the header Authorization: Bearer <access token>.' });

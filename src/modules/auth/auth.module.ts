@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
+import { AuditModule } from '../audit/audit.module.js';
+import { CaptchaModule } from '../captcha/captcha.module.js';
 import { PresenceModule } from '../presence/presence.module.js';
 import { UserModule } from '../user/user.module.js';
 import { AccessTokens } from './access-tokens.js';
@@ -8,25 +10,38 @@ import { AuthController } from './auth.controller.js';
 import { AuthGuard } from './auth.guard.js';
 import { AuthRedis } from './auth.redis.js';
 import { AuthService } from './auth.service.js';
+import { CodeLoginService } from './code-login.service.js';
+import { CodeRequests } from './code-requests.js';
 import { LoginGuard } from './login-guard.js';
+import { LoginTokens } from './login-tokens.js';
 import { LoginService } from './login.service.js';
 import { LoginTriesRedis } from './login-tries.redis.js';
+import { PasswordResetService } from './password-reset.service.js';
 import { Passwords } from './passwords.js';
+import { PhoneController } from './phone.controller.js';
+import { PhoneService } from './phone.service.js';
+import { RegistrationService } from './registration.service.js';
 import { Revocations } from './revocations.js';
 import { SessionService } from './session.service.js';
 import { SessionStore } from './session.store.js';
 
 @Module({
-  imports: [JwtModule.register({}), UserModule, PresenceModule],
-  controllers: [AuthController],
+  imports: [JwtModule.register({}), AuditModule, CaptchaModule, UserModule, PresenceModule],
+  controllers: [AuthController, PhoneController],
   providers: [
     AccessTokens,
     AuthRedis,
     AuthService,
+    CodeLoginService,
+    CodeRequests,
     LoginGuard,
     LoginService,
+    LoginTokens,
     LoginTriesRedis,
+    PasswordResetService,
     Passwords,
+    PhoneService,
+    RegistrationService,
     Revocations,
     SessionService,
     SessionStore,

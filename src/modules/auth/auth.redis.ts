@@ -3,7 +3,7 @@ import { ENV, type Env } from '../../platform/env/env.js';
 import type { TenantId } from '../../platform/ids/ids.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
 import { loadScript, RedisScripts } from '../../platform/redis/redis-scripts.js';
-import { hashToken } from './opaque-tokens.js';
+import { hashToken } from '../../platform/ids/opaque-tokens.js';
 
 const MARK = loadScript(__dirname, 'session_mark');
 const NOTE_STANDING = loadScript(__dirname, 'session_stands');

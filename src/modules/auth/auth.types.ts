@@ -35,7 +35,7 @@ export interface LoginTicket {
   readonly expiresIn: number;
 }
 
-export type RevokeReason = 'logout' | 'logout_all' | 'removed' | 'refresh_reuse' | 'user_disabled';
+export type RevokeReason = 'logout' | 'logout_all' | 'removed' | 'refresh_reuse' | 'password_reset' | 'user_disabled';
 
 export interface SessionInfo {
   readonly sessionId: string;

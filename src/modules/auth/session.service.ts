@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { AppError } from '../../platform/errors/app-error.js';
 import type { Actor, TenantId, UserId } from '../../platform/ids/ids.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { UserService } from '../user/user.service.js';
 import { AccessTokens } from './access-tokens.js';
 import type { DeviceInfo, RevokeReason, SessionInfo, TokenPair } from './auth.types.js';
-import { tenantOfToken } from './opaque-tokens.js';
+import { tenantOfToken } from '../../platform/ids/opaque-tokens.js';
 import { Revocations } from './revocations.js';
 import { SessionStore, type Rotation } from './session.store.js';
 
@@ -71,7 +72,17 @@ export class SessionService {
   /** Ends all sessions of the user, this one too. */
   async revokeAll(actor: Actor, reason: RevokeReason): Promise<void> {
     const revoked = await this.store.revokeAll(actor.tenant, actor.uid, reason);
-    await Promise.all(revoked.map((sessionId) => this.revocations.announce(actor.tenant, sessionId)));
+    await this.announceEnd(actor.tenant, revoked);
+  }
+
+  /** As `revokeAll`, in the transaction of what makes it necessary. @returns what to announce after the commit */
+  revokeAllIn(tx: EntityManager, uid: UserId, reason: RevokeReason): Promise<string[]> {
+    return this.store.revokeAllIn(tx, uid, reason);
+  }
+
+  /** Has sessions that were revoked in MySQL take their end everywhere. Never throws. */
+  async announceEnd(tenant: TenantId, sessionIds: readonly string[]): Promise<void> {
+    await Promise.all(sessionIds.map((sessionId) => this.revocations.announce(tenant, sessionId)));
   }
 
   private async rotate(tenant: TenantId, refreshToken: string): Promise<Rotation> {

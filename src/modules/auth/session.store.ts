@@ -5,7 +5,7 @@ import { ENV, type Env } from '../../platform/env/env.js';
 import { asUserId, isDecimalId, type TenantId, type UserId } from '../../platform/ids/ids.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import type { DeviceInfo, RevokeReason, SessionInfo } from './auth.types.js';
-import { hashToken, newToken, successorOf } from './opaque-tokens.js';
+import { hashToken, newToken, successorOf } from '../../platform/ids/opaque-tokens.js';
 import { SessionEntity } from './session.entity.js';
 
 /** A client that lost the answer to a refresh may repeat it this long and gets the same answer. */
@@ -124,14 +124,15 @@ export class SessionStore {
   /** @returns ids of the sessions that were ended by this call */
   async revokeAll(tenant: TenantId, uid: UserId, reason: RevokeReason): Promise<string[]> {
     if (!isDecimalId(uid)) return [];
-    return this.sources.run(tenant, (db) =>
-      db.transaction(async (tx) => {
-        const standing = 'SELECT id FROM im_sessions WHERE uid = ? AND revoked_at IS NULL ORDER BY id FOR UPDATE';
-        const rows = (await tx.query(standing, [uid])) as { id: string }[];
-        for (const row of rows) await revoke(tx, row.id, reason);
-        return rows.map((row) => row.id);
-      }),
-    );
+    return this.sources.run(tenant, (db) => db.transaction((tx) => this.revokeAllIn(tx, uid, reason)));
+  }
+
+  /** As `revokeAll`, in the transaction of what makes it necessary. */
+  async revokeAllIn(tx: EntityManager, uid: UserId, reason: RevokeReason): Promise<string[]> {
+    const standing = 'SELECT id FROM im_sessions WHERE uid = ? AND revoked_at IS NULL ORDER BY id FOR UPDATE';
+    const rows = (await tx.query(standing, [uid])) as { id: string }[];
+    for (const row of rows) await revoke(tx, row.id, reason);
+    return rows.map((row) => row.id);
   }
 
   /** The truth about one session. */

@@ -11,6 +11,17 @@ const budget = z.object({
 export const tenantSettingsSchema = z.looseObject({
   /** May people register themselves (`open`), or does the operator make the accounts? */
   registration: z.enum(['open', 'closed']).default('closed'),
+  /** Must who registers verify a phone by a code? */
+  registrationSms: z.boolean().default(false),
+  /** Country (ISO code) of phone numbers that are given without a country code. */
+  phoneCountry: z
+    .string()
+    .regex(/^[A-Z]{2}$/)
+    .default('CN'),
+  /** Codes that the tenant sends a day at most, all phones together: a bound for the bill. */
+  smsPerDay: z.number().int().min(0).default(10_000),
+  /** Codes that one address may ask for an hour, all phones together. */
+  smsPerAddressHourly: z.number().int().min(0).default(100),
   /** How long a sender may edit his message, seconds. */
   editWindowSeconds: z.number().int().min(0).default(86_400),
   /** How long a sender may recall his message, seconds; admins always may. */

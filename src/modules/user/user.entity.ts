@@ -28,6 +28,10 @@ export class UserEntity {
   @Column({ name: 'password_hash', type: 'varchar', length: 255, nullable: true, select: false })
   passwordHash: string | null;
 
+  /** Keyed hash of the phone that the user has proved to be his; never selected unless asked for by name. */
+  @Column({ name: 'phone_hash', type: 'binary', length: 32, nullable: true, select: false })
+  phoneHash: Buffer | null;
+
   @Column({ type: 'varchar', length: 16, default: 'active' })
   status: string;
 

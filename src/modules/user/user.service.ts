@@ -20,6 +20,9 @@ import {
 
 const PUBLIC_COLUMNS = { id: true, nickname: true, avatar: true, signature: true, gender: true, region: true } as const;
 
+/** An id that no user has. */
+const NOBODY = asUserId('0');
+
 interface PrivacyRow {
   readonly id: string;
   readonly presence: Audience | null;
@@ -110,10 +113,9 @@ export class UserService {
     return uid === null ? null : asUserId(uid);
   }
 
-  /** For the login. Null when there is no such account. */
+  /** For the login. Null when there is no such account, after the same work as for one that there is. */
   async findByAccount(tenant: TenantId, account: string): Promise<UserCredentials | null> {
-    const uid = await this.uidOf(tenant, account);
-    if (uid === null) return null;
+    const uid = (await this.uidOf(tenant, account)) ?? NOBODY;
     const row = await this.sources.run(tenant, (db) =>
       db.of(UserEntity, (rows) =>
         rows.findOne({ select: { id: true, status: true, passwordHash: true }, where: { id: uid, account } }),
@@ -128,30 +130,59 @@ export class UserService {
     return row?.status === 'active';
   }
 
-  /** @throws AppError CONFLICT when the account exists, VALIDATION_FAILED for an account that is not one */
+  /** For steps that need the password once more. Null when there is no such user. */
+  async credentials(tenant: TenantId, uid: UserId): Promise<UserCredentials | null> {
+    if (!isDecimalId(uid)) return null;
+    const row = await this.sources.run(tenant, (db) =>
+      db.of(UserEntity, (rows) =>
+        rows.findOne({ select: { id: true, status: true, passwordHash: true }, where: { id: uid } }),
+      ),
+    );
+    return row && { uid: asUserId(row.id), passwordHash: row.passwordHash, active: row.status === 'active' };
+  }
+
+  /** @throws AppError CONFLICT when the account or the phone is taken, VALIDATION_FAILED for an account that is not one */
   async create(tenant: TenantId, user: NewUser): Promise<UserId> {
+    const uid = await this.sources.run(tenant, (db) => db.transaction((tx) => this.createIn(tx, user)));
+    await this.created(tenant, uid, user.account);
+    return uid;
+  }
+
+  /** As `create`, in the transaction of what allows it; `created` is called after its commit. */
+  async createIn(tx: EntityManager, user: NewUser): Promise<UserId> {
     if (typeof user.account !== 'string' || !ACCOUNT.test(user.account)) {
       throw invalid('account', 'must be 3 to 64 of the characters A-Z a-z 0-9 _ . @ -');
     }
-    try {
-      const { account, nickname, passwordHash } = user;
-      const result = await this.sources.run(tenant, (db) =>
-        db.of(UserEntity, (rows) => rows.insert({ account, nickname, passwordHash })),
-      );
-      const uid = asUserId(String(result.identifiers[0].id));
-      // That there was no such user may be cached.
-      await Promise.all([
-        this.caches.accounts.invalidate(tenant, [account]),
-        this.caches.profiles.invalidate(tenant, [uid]),
-        this.caches.privacy.invalidate(tenant, [uid]),
-      ]);
-      return uid;
-    } catch (error) {
-      if (isDuplicate(error) && duplicateKeyName(error) === 'uq_users_account') {
-        throw new AppError('CONFLICT', { message: 'This account name cannot be had. Choose another one.' });
-      }
-      throw error;
-    }
+    const { account, nickname, passwordHash, phoneHash = null } = user;
+    const result = await tx.insert(UserEntity, { account, nickname, passwordHash, phoneHash }).catch(refuseTaken);
+    return asUserId(String(result.identifiers[0].id));
+  }
+
+  /** That there was no such user may be cached. */
+  async created(tenant: TenantId, uid: UserId, account: string): Promise<void> {
+    await Promise.all([
+      this.caches.accounts.invalidate(tenant, [account]),
+      this.caches.profiles.invalidate(tenant, [uid]),
+      this.caches.privacy.invalidate(tenant, [uid]),
+    ]);
+  }
+
+  /** The user who may act and to whom the phone belongs; null when there is none. Locks his row until the commit. */
+  async lockByPhoneIn(tx: EntityManager, phoneHash: Buffer): Promise<UserId | null> {
+    const rows = await tx.query<{ id: string; status: string }[]>(
+      'SELECT id, status FROM im_users WHERE phone_hash = ? FOR UPDATE',
+      [phoneHash],
+    );
+    return rows[0]?.status === 'active' ? asUserId(rows[0].id) : null;
+  }
+
+  async setPasswordIn(tx: EntityManager, uid: UserId, passwordHash: string): Promise<void> {
+    await tx.query('UPDATE im_users SET password_hash = ? WHERE id = ?', [passwordHash, uid]);
+  }
+
+  /** @throws AppError CONFLICT when the phone belongs to another account */
+  async setPhoneIn(tx: EntityManager, uid: UserId, phoneHash: Buffer): Promise<void> {
+    await tx.query('UPDATE im_users SET phone_hash = ? WHERE id = ?', [phoneHash, uid]).catch(refuseTaken);
   }
 
   private async loadProfiles(tenant: TenantId, uids: readonly string[]): Promise<Map<string, UserProfile>> {
@@ -184,6 +215,21 @@ export class UserService {
   private find(tenant: TenantId, uid: UserId): Promise<UserEntity | null> {
     return this.sources.run(tenant, (db) => db.of(UserEntity, (rows) => rows.findOneBy({ id: uid })));
   }
+}
+
+/** Turns a violated unique key into what to do about it. */
+function refuseTaken(error: unknown): never {
+  const key = isDuplicate(error) ? duplicateKeyName(error) : undefined;
+  if (key === 'uq_users_account') {
+    throw new AppError('CONFLICT', { message: 'This account name cannot be had. Choose another one.' });
+  }
+  // Told only to somebody who has just proved that the phone is his.
+  if (key === 'uq_users_phone') {
+    throw new AppError('CONFLICT', {
+      message: 'This phone belongs to another account. Log in with it, or use another.',
+    });
+  }
+  throw error;
 }
 
 function toProfile(row: UserEntity): UserProfile {

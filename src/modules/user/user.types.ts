@@ -42,6 +42,8 @@ export interface NewUser {
   readonly nickname: string;
   /** argon2id in PHC form; null for a user who cannot log in by password. */
   readonly passwordHash: string | null;
+  /** Keyed hash of a phone that was proved to be his. */
+  readonly phoneHash?: Buffer;
 }
 
 export interface ProfilePatch {

@@ -51,6 +51,14 @@ export const envSchema = z.object({
   ACCESS_TOKEN_TTL_SECONDS: positive.default(3600),
   REFRESH_TOKEN_TTL_SECONDS: positive.default(30 * 86400),
 
+  SMS_PROVIDER: z.enum(['off', 'console', 'aliyun']).default('console'),
+  SMS_TIMEOUT_MS: positive.default(5000),
+  SMS_ALIYUN_ENDPOINT: z.url({ protocol: /^https?$/ }).default('https://dysmsapi.aliyuncs.com'),
+  SMS_ALIYUN_ACCESS_KEY_ID: z.string().default(''),
+  SMS_ALIYUN_ACCESS_KEY_SECRET: z.string().default(''),
+  SMS_ALIYUN_SIGN_NAME: z.string().default(''),
+  SMS_ALIYUN_TEMPLATE_CODE: z.string().default(''),
+
   JWT_SECRET: secret,
   SECRETS_KEY: secret,
   PHONE_HASH_KEY: secret,

@@ -36,3 +36,17 @@ export function IsLine(min: number, max: number): PropertyDecorator {
 
 /** Absent is fine; null is not (unlike `IsOptional`). */
 export const IfGiven = (): PropertyDecorator => ValidateIf((_object, value) => value !== undefined);
+
+/** Refuses the field when `other` is given, too. */
+export function NotBesides(other: string): PropertyDecorator {
+  return (target, property) =>
+    registerDecorator({
+      name: 'notBesides',
+      target: target.constructor,
+      propertyName: String(property),
+      validator: {
+        validate: (_value, args) => (args?.object as Record<string, unknown> | undefined)?.[other] === undefined,
+        defaultMessage: () => `cannot be given together with ${other}`,
+      },
+    });
+}

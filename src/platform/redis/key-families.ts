@@ -175,6 +175,34 @@ export const KEY_FAMILIES = {
     owner: 'auth',
     what: 'enterprise-code login token; only its hash is stored',
   },
+  captchaActive: {
+    pattern: '<t>:captcha:active:{<scene>:<phone>}',
+    type: 'string id|client|address',
+    ttl: "the code's life",
+    owner: 'captcha',
+    what: 'the code in force for a phone (keyed hash) and who asked for it; its age is the resend window',
+  },
+  captchaQuota: {
+    pattern: '<t>:captcha:quota:{<scene>:<phone>}',
+    type: 'hash n, a:<address>',
+    ttl: '1 h',
+    owner: 'captcha',
+    what: 'codes that a phone (keyed hash) was sent in this hour, and by how many one address asked',
+  },
+  captchaState: {
+    pattern: '<t>:captcha:{<id>}',
+    type: 'hash status, attempts',
+    ttl: "the code's life",
+    owner: 'captcha',
+    what: 'copy of what MySQL decided about a code; never the code',
+  },
+  actionToken: {
+    pattern: '<t>:token:action:{<hash>}',
+    type: 'string purpose',
+    ttl: "the token's life",
+    owner: 'captcha',
+    what: 'copy of an action token: only its hash and what it is for; MySQL decides',
+  },
 } as const satisfies Record<string, KeyFamily>;
 
 export type KeyFamilyName = keyof typeof KEY_FAMILIES;

@@ -8,6 +8,8 @@ const WITHOUT_ENTITY: Record<string, string> = {
   im_message_hides: 'group-message',
   im_topic_cursors: 'conversation',
   im_audit_logs: 'audit',
+  im_captchas: 'captcha',
+  im_action_tokens: 'captcha',
   im_user_privacy: 'user',
   im_blocks: 'relation',
   im_follows: 'relation',

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsIn, IsNotEmpty, IsString, Length, Matches, MaxLength } from 'class-validator';
-import { IfGiven, IsLine } from '../../../platform/http/dto-rules.js';
+import { IsBoolean, IsIn, IsNotEmpty, IsString, Length, Matches, MaxLength, ValidateIf } from 'class-validator';
+import { IfGiven, IsLine, NotBesides } from '../../../platform/http/dto-rules.js';
 import { ACCOUNT } from '../../user/user.types.js';
 import { DEVICES, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../auth.types.js';
 
@@ -24,22 +24,35 @@ class DeviceDto {
   device?: string;
 }
 
+/** Account and password are looked at when they are the way to log in, or when they are given all the same. */
+const isByPassword = (body: LoginDto, value: unknown): boolean => body.actionToken === undefined || value !== undefined;
+
 export class LoginDto extends DeviceDto {
   @ApiProperty({ description: 'from POST /v1/auth/enterprise' })
   @IsString()
   @Length(1, 128)
   loginToken: string;
 
-  @ApiProperty({ example: 'alice' })
+  @ApiPropertyOptional({ example: 'alice', description: 'with password; not with actionToken' })
+  @NotBesides('actionToken')
+  @ValidateIf(isByPassword)
   @IsString()
   @Length(1, 64)
-  account: string;
+  account?: string;
 
-  @ApiProperty({ example: 'demo-pass-1' })
+  @ApiPropertyOptional({ example: 'demo-pass-1' })
+  @NotBesides('actionToken')
+  @ValidateIf(isByPassword)
   @IsString()
   @IsNotEmpty()
   @MaxLength(MAX_PASSWORD_LENGTH)
-  password: string;
+  password?: string;
+
+  @ApiPropertyOptional({ description: 'of the scene login: instead of account and password' })
+  @IfGiven()
+  @IsString()
+  @Length(1, 128)
+  actionToken?: string;
 }
 
 export class RegisterDto extends DeviceDto {

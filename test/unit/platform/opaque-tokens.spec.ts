@@ -1,4 +1,4 @@
-import { hashToken, newToken, successorOf, tenantOfToken } from '../../../src/modules/auth/opaque-tokens.js';
+import { hashToken, newToken, successorOf, tenantOfToken } from '../../../src/platform/ids/opaque-tokens.js';
 import { asTenantId } from '../../../src/platform/ids/ids.js';
 
 const tenant = asTenantId('7');

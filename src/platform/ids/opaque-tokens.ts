@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { asTenantId, isDecimalId, type TenantId } from '../../platform/ids/ids.js';
+import { asTenantId, isDecimalId, type TenantId } from './ids.js';
 
 const SECRET_BYTES = 32;
 /** 32 bytes as base64url. */
