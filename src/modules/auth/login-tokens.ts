@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import { newToken, tenantOfToken } from '../../platform/ids/opaque-tokens.js';
-import { failClosed } from '../../platform/redis/fail-closed.js';
 import { TenantService } from '../tenant/tenant.service.js';
 import type { Tenant } from '../tenant/tenant.types.js';
 import { AuthRedis } from './auth.redis.js';
@@ -22,7 +21,7 @@ export class LoginTokens {
   async issue(code: string): Promise<LoginTicket> {
     const tenant = this.tenants.byCode(code);
     const loginToken = newToken(tenant.id);
-    const expiresIn = await failClosed(this.redis.saveLoginToken(tenant.id, loginToken));
+    const expiresIn = await this.redis.saveLoginToken(tenant.id, loginToken);
     return { tenantId: tenant.id, tenantName: tenant.name, loginToken, expiresIn };
   }
 
@@ -32,7 +31,7 @@ export class LoginTokens {
    */
   async tenantOf(loginToken: string): Promise<Tenant> {
     const tenant = tenantOfToken(loginToken);
-    if (!tenant || !(await failClosed(this.redis.isLoginToken(tenant, loginToken)))) {
+    if (!tenant || !(await this.redis.isLoginToken(tenant, loginToken))) {
       throw new AppError('UNAUTHENTICATED', {
         message: 'The login token is wrong or has expired. Get a new one by POST /v1/auth/enterprise.',
       });

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import { RateLimiter } from '../../platform/redis/rate-limiter.js';
-import { failClosed } from '../../platform/redis/fail-closed.js';
 import type { Actor } from '../../platform/ids/ids.js';
 import { AuditService } from '../audit/audit.service.js';
 import { CaptchaService } from '../captcha/captcha.service.js';
@@ -31,7 +30,7 @@ export class PhoneService {
   async bind(actor: Actor, actionToken: string, password: string): Promise<void> {
     const { tenant, uid } = actor;
     const { most, windowSeconds } = BIND_TRIES;
-    await failClosed(this.limiter.take(tenant, 'bind_password', uid, most, windowSeconds));
+    await this.limiter.take(tenant, 'bind_password', uid, most, windowSeconds);
     const user = await this.users.credentials(tenant, uid);
     if (!user?.active || !(await this.passwords.verify(user.passwordHash, password))) {
       throw new AppError('FORBIDDEN', { message: 'The password is wrong. Check it and try again.' });

@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ENV, type Env } from '../../platform/env/env.js';
 import type { TenantId } from '../../platform/ids/ids.js';
 import { hashToken } from '../../platform/ids/opaque-tokens.js';
-import { failClosed } from '../../platform/redis/fail-closed.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
 import { RedisScripts } from '../../platform/redis/redis-scripts.js';
 import type { Scene } from './captcha.types.js';
@@ -28,7 +27,7 @@ export class ActionTokenRedis {
   /** @returns null when MySQL has to be asked. @throws AppError SHORT_STATE_UNAVAILABLE */
   async purposeOf(tenant: TenantId, token: string): Promise<string | null> {
     const key = this.key(tenant, token);
-    return failClosed(this.scripts.command('action_token_check', (client) => client.get(key)));
+    return this.scripts.command('action_token_check', (client) => client.get(key));
   }
 
   /** After it was spent. Best effort: MySQL knows. */

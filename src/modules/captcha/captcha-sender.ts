@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import { addressGroup } from '../../platform/http/client-address.js';
 import { Metrics } from '../../platform/observe/metrics.js';
-import { failClosed } from '../../platform/redis/fail-closed.js';
 import { RateLimiter } from '../../platform/redis/rate-limiter.js';
 import { SmsService } from '../sms/sms.service.js';
 import type { Tenant } from '../tenant/tenant.types.js';
@@ -101,7 +100,7 @@ export class CaptchaSender {
 
   private async takeBudgets(tenant: Tenant, { address, deviceId }: CaptchaRequest): Promise<void> {
     const take = (what: string, subject: string, most: number, seconds: number): Promise<void> =>
-      failClosed(this.limiter.take(tenant.id, what, subject, most, seconds));
+      this.limiter.take(tenant.id, what, subject, most, seconds);
     const { smsPerAddressHourly, smsPerDay } = tenant.settings;
     await take('captcha_address', addressGroup(address), smsPerAddressHourly, HOUR_SECONDS);
     if (deviceId !== undefined) await take('captcha_device', deviceId, PER_DEVICE_HOURLY, HOUR_SECONDS);

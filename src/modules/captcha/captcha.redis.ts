@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ENV, type Env } from '../../platform/env/env.js';
-import { failClosed } from '../../platform/redis/fail-closed.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
 import { loadScript, RedisScripts } from '../../platform/redis/redis-scripts.js';
 import type { CaptchaName, CaptchaSubject } from './captcha-secrets.js';
@@ -53,10 +52,7 @@ export class CaptchaRedis {
   async claim(subject: CaptchaSubject, id: string, asker: Asker): Promise<Claim> {
     const { most, perAddress, windowMs } = QUOTA;
     const args = [id, asker.client, asker.address, this.lifeMs, this.resendMs, most, perAddress, windowMs];
-    const reply = (await failClosed(this.scripts.run(CLAIM, this.subjectKeys(subject), args))) as [
-      string,
-      ...unknown[],
-    ];
+    const reply = (await this.scripts.run(CLAIM, this.subjectKeys(subject), args)) as [string, ...unknown[]];
     switch (reply[0]) {
       case 'CLAIMED':
         return { outcome: 'claimed' };
@@ -83,7 +79,7 @@ export class CaptchaRedis {
   /** @returns how the code ended, null when MySQL has to be asked. @throws AppError SHORT_STATE_UNAVAILABLE */
   async endState(name: CaptchaName): Promise<EndState | null> {
     const key = this.stateKey(name);
-    const status = await failClosed(this.scripts.command('captcha_state', (client) => client.hget(key, 'status')));
+    const status = await this.scripts.command('captcha_state', (client) => client.hget(key, 'status'));
     return status === 'locked' || status === 'verified' ? status : null;
   }
 

@@ -18,6 +18,14 @@ export class RedisUnavailable extends Error {
   }
 }
 
+/** Redis answered, with an error: a fault of the command, or of the server's set-up. Nobody gets around a check by it. */
+export class RedisFault extends Error {
+  constructor(name: string, options: ErrorOptions) {
+    super(`redis script ${name} failed`, options);
+    this.name = 'RedisFault';
+  }
+}
+
 export interface RedisScript {
   readonly name: string;
   readonly source: string;
@@ -69,7 +77,7 @@ export class RedisScripts {
 
   /**
    * @param keys all share one hash tag
-   * @throws RedisUnavailable when there is no usable answer; Error for a fault in the script itself
+   * @throws RedisUnavailable when there is no usable answer; RedisFault for an error that Redis answered
    */
   run(script: RedisScript, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
     return this.guarded(script.name, () => {
@@ -131,7 +139,7 @@ export class RedisScripts {
     } finally {
       stop();
     }
-    if ('fault' in outcome) throw new Error(`redis script ${name} failed`, { cause: outcome.fault });
+    if ('fault' in outcome) throw new RedisFault(name, { cause: outcome.fault });
     return outcome.value;
   }
 

@@ -18,7 +18,10 @@ interface Layer {
   readonly route?: { readonly path: string; readonly methods: Record<string, boolean> };
 }
 
-const OPEN = ['enterprise', 'register', 'login', 'refresh'].map((name) => `post /v1/auth/${name}`);
+const OPEN = [
+  ...['enterprise', 'register', 'login', 'refresh', 'password/reset'],
+  ...['captchas', 'captchas/{id}/verify'],
+].map((name) => `post /v1/auth/${name}`);
 
 const WITHOUT_BODY = ['get', 'delete'];
 /** The address says it all. */
