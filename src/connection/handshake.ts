@@ -56,11 +56,10 @@ export class Handshake {
     );
   };
 
-  /** Is the token that the socket came with still good? When that cannot be known now, the first answer counts. */
+  /** Does the session that the socket came with still stand? When that cannot be known now, the first answer counts. */
   async stillStands(client: ClientSocket): Promise<boolean> {
-    const { token } = client.handshake.auth as { token: string };
     try {
-      await this.auth.authenticate(token);
+      await this.auth.recheck(client.data.actor);
       return true;
     } catch (error) {
       return toAppError(error).retryable;

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { JwtService, TokenExpiredError } from '@nestjs/jwt';
 import { ENV, type Env } from '../../platform/env/env.js';
@@ -12,10 +13,18 @@ const MAX_LENGTH = 2_048;
 /** Access tokens: JWT HS256 with the tenant `t`, the user `sub`, the session `sid` and their end. */
 @Injectable()
 export class AccessTokens {
+  /**
+   * As a key object: a text is first tried as a public key by the library, which throws and costs a millisecond a token.
+   * It takes one, though Nest's declaration does not say so.
+   */
+  private readonly secret: Buffer;
+
   constructor(
     private readonly jwt: JwtService,
     @Inject(ENV) private readonly env: Env,
-  ) {}
+  ) {
+    this.secret = createSecretKey(Buffer.from(env.JWT_SECRET)) as unknown as Buffer;
+  }
 
   get ttlSeconds(): number {
     return this.env.ACCESS_TOKEN_TTL_SECONDS;
@@ -25,7 +34,7 @@ export class AccessTokens {
     return this.jwt.signAsync(
       { t: actor.tenant, sid: actor.sessionId },
       {
-        secret: this.env.JWT_SECRET,
+        secret: this.secret,
         algorithm: 'HS256',
         subject: actor.uid,
         issuer: ISSUER,
@@ -54,7 +63,7 @@ export class AccessTokens {
   private async claims(token: string): Promise<Record<string, unknown>> {
     try {
       return await this.jwt.verifyAsync<Record<string, unknown>>(token, {
-        secret: this.env.JWT_SECRET,
+        secret: this.secret,
         algorithms: ['HS256'],
         issuer: ISSUER,
         audience: AUDIENCE,

@@ -27,10 +27,17 @@ export class AuthService {
    */
   async authenticate(token: unknown): Promise<Authenticated> {
     const authenticated = await this.tokens.verify(token);
-    const { actor } = authenticated;
+    await this.recheck(authenticated.actor);
+    return authenticated;
+  }
+
+  /**
+   * Does it still stand for whoever was authenticated before? Asks tenant and session, not the token again.
+   * @throws AppError UNAUTHENTICATED, TENANT_DISABLED, STORAGE_UNAVAILABLE
+   */
+  async recheck(actor: Actor): Promise<void> {
     this.checkTenant(actor.tenant);
     if (!(await this.sessionStands(actor))) throw new AppError('UNAUTHENTICATED');
-    return authenticated;
   }
 
   private checkTenant(tenant: TenantId): void {
