@@ -64,7 +64,8 @@ export class AdmissionService {
    */
   async admit(claimant: Claimant): Promise<Admission> {
     try {
-      return await this.admitThroughDetours(claimant);
+      const reply = await this.redis.admit(claimant, IN_FLIGHT_DEADLINE_MS, this.lives);
+      return reply.status === 'ADMITTED' ? reply : await this.admitThroughDetours(claimant, reply);
     } catch (error) {
       if (error instanceof RedisUnavailable)
         throw new AppError('SEQ_UNAVAILABLE', { cause: error, retryAfterMs: 1000 });
@@ -73,23 +74,24 @@ export class AdmissionService {
   }
 
   /** Never throws: the send is decided already, and deadline, TTLs and the unique index heal what is left. */
-  async settle(claimant: Claimant, settlement: Omit<Settlement, 'hot'>, copy?: HotCopy): Promise<number | null> {
+  settle(claimant: Claimant, settlement: Omit<Settlement, 'hot'>, copy?: HotCopy): Promise<number | null> {
     const { epoch, release, claim } = settlement;
     const isHot = this.hot.countSend(claimant.tenant, claimant.topic);
     const hot = isHot && copy ? { member: copy.row.member, generation: copy.generation } : undefined;
-    try {
-      return await this.redis.settle(claimant, { epoch, release, claim, hot }, this.lives);
-    } catch {
+    return this.redis.settle(claimant, { epoch, release, claim, hot }, this.lives).catch(() => {
       this.settleFailures.inc();
       return null;
-    }
+    });
   }
 
-  private async admitThroughDetours(claimant: Claimant): Promise<Admission> {
+  /** @param first what Redis said to the first try */
+  private async admitThroughDetours(claimant: Claimant, first: AdmitReply): Promise<Admission> {
     const { tenant, topic, uid } = claimant;
     let waitUntil: number | null = null;
-    for (let detours = 0; detours < MAX_DETOURS;) {
-      const reply = await this.redis.admit(claimant, IN_FLIGHT_DEADLINE_MS, this.lives);
+    let detours = 0;
+    const again = (): Promise<AdmitReply> => this.redis.admit(claimant, IN_FLIGHT_DEADLINE_MS, this.lives);
+    // What was admitted is never left behind: it is looked at before the detours are counted.
+    for (let reply = first; ; reply = await again()) {
       switch (reply.status) {
         case 'ADMITTED':
           return reply;
@@ -126,8 +128,8 @@ export class AdmissionService {
         case 'MUTED':
           throw new AppError('MUTED', reply.untilMs > Date.now() ? { retryAfterMs: reply.untilMs - Date.now() } : {});
       }
+      if (detours >= MAX_DETOURS) throw new AppError('SEQ_UNAVAILABLE', { retryAfterMs: 500 });
     }
-    throw new AppError('SEQ_UNAVAILABLE', { retryAfterMs: 500 });
   }
 
   /** @throws AppError IDEMPOTENCY_CONFLICT when the client id is stored with another body */

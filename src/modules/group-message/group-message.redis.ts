@@ -140,33 +140,32 @@ export class GroupMessageRedis {
 
   private async admitAll(items: readonly AdmitItem[]): Promise<AdmitReply[]> {
     const [{ claimant, deadlineMs, lives }] = items;
-    const params = { t: claimant.tenant, topic: claimant.topic };
-    const keys = [
-      ...this.counterKeys(claimant.tenant, claimant.topic),
-      this.keys.of('groupAccess', params),
-      this.keys.of('topicHotMeta', params),
-      ...items.map((item) => this.claimKey(item.claimant)),
-    ];
-    const args = items.flatMap(({ claimant: { uid, owner, digest, createdAt } }) => [
-      uid,
-      owner,
-      `${digest}|${createdAt}`,
-    ]);
-    const head = [deadlineMs, lives.pendingSeconds, ACCESS_MAX_AGE_MS];
-    const [counter, ...replies] = (await this.scripts.run(ADMIT, keys, [...head, ...args])) as string[];
+    const { tenant, topic } = claimant;
+    const params = { t: tenant, topic };
+    const keys = this.counterKeys(tenant, topic);
+    keys.push(this.keys.of('groupAccess', params), this.keys.of('topicHotMeta', params));
+    const args: (string | number)[] = [deadlineMs, lives.pendingSeconds, ACCESS_MAX_AGE_MS];
+    for (const { claimant: one } of items) {
+      keys.push(this.claimKey(one));
+      args.push(one.uid, one.owner, `${one.digest}|${one.createdAt}`);
+    }
+    const [counter, ...replies] = (await this.scripts.run(ADMIT, keys, args)) as string[];
     const [epoch, hotGeneration] = counter.split('|');
     return replies.map((reply) => decodeAdmit(reply, Number(epoch), hotGeneration));
   }
 
   private async settleAll(items: readonly SettleItem[]): Promise<(number | null)[]> {
     const [{ claimant, lives }] = items;
-    const keys = [
-      ...this.counterKeys(claimant.tenant, claimant.topic),
-      ...this.hotKeys(claimant.tenant, claimant.topic),
-      ...items.map((item) => this.claimKey(item.claimant)),
-    ];
-    const head = [this.hotTtlSeconds, MAX_HOT_MESSAGES, MAX_HOT_BYTES, lives.doneSeconds, lives.failedSeconds];
-    const args = [...head, ...items.flatMap(settleArguments)];
+    const keys = this.counterKeys(claimant.tenant, claimant.topic);
+    keys.push(...this.hotKeys(claimant.tenant, claimant.topic));
+    const { doneSeconds, failedSeconds } = lives;
+    const args: (string | number)[] = [this.hotTtlSeconds, MAX_HOT_MESSAGES, MAX_HOT_BYTES, doneSeconds, failedSeconds];
+    for (const { claimant: one, settlement } of items) {
+      const { epoch, release, claim, hot } = settlement;
+      keys.push(this.claimKey(one));
+      args.push(epoch, release ?? '', claim ? claimText(one, epoch, claim) : '');
+      args.push(hot?.member ?? '', hot?.generation ?? '');
+    }
     const [stable, ...states] = (await this.scripts.run(SETTLE, keys, args)) as string[];
     return states.map((state) => (state === 'SETTLED' ? Number(stable) : null));
   }
@@ -222,17 +221,6 @@ export class GroupMessageRedis {
   private async call(script: RedisScript, keys: string[], args: (string | number)[]): Promise<string[]> {
     return (await this.scripts.run(script, keys, args)) as string[];
   }
-}
-
-function settleArguments({ claimant, settlement }: SettleItem): (string | number)[] {
-  const { epoch, release, claim, hot } = settlement;
-  return [
-    epoch,
-    release ?? '',
-    claim ? claimText(claimant, epoch, claim) : '',
-    hot?.member ?? '',
-    hot?.generation ?? '',
-  ];
 }
 
 /** As `claim.lua` reads it. */

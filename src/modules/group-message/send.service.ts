@@ -5,7 +5,7 @@ import { toAppError } from '../../platform/errors/to-app-error.js';
 import { asSeq, type Actor } from '../../platform/ids/ids.js';
 import { digestOf } from '../../platform/ids/canonical-json.js';
 import { Metrics } from '../../platform/observe/metrics.js';
-import { AdmissionService, type HotCopy } from './admission.service.js';
+import { AdmissionService } from './admission.service.js';
 import { BatchWriter, isAway, type AppendOutcome } from './batch-writer.js';
 import { FanoutService } from './fanout.service.js';
 import type { Claimant } from './group-message.redis.js';
@@ -104,13 +104,15 @@ export class SendService {
         const started = performance.now();
         const admission = await this.admission.admit(claimant);
         const admittedAt = observe(this.admitting, started);
-        if (admission.status === 'DONE') return answerOf(admission.stored, true);
+        if (admission.status === 'DONE') return repeated(admission.stored);
         const { takenOver, hotGeneration } = admission;
         const row = pendingRow(body, actor.uid, admission);
         // 3. Append: fenced group commit. 4. Settle, then tell.
         const outcome = await this.writer.append(actor.tenant, row);
         observe(this.appending, admittedAt);
-        const answer = await this.conclude(attempt, { row, takenOver, hotGeneration }, outcome);
+        const admitted = { row, takenOver, hotGeneration };
+        if (outcome.kind === 'stored') return await this.stored(attempt, admitted, outcome.id);
+        const answer = await this.conclude(attempt, admitted, outcome);
         if (answer) return answer;
       }
     } finally {
@@ -120,11 +122,13 @@ export class SendService {
   }
 
   /** @returns the answer, or null when the message has to be admitted anew */
-  private async conclude(attempt: Attempt, admitted: Admitted, outcome: AppendOutcome): Promise<SendAnswer | null> {
+  private async conclude(
+    attempt: Attempt,
+    admitted: Admitted,
+    outcome: Exclude<AppendOutcome, { kind: 'stored' }>,
+  ): Promise<SendAnswer | null> {
     const { row } = admitted;
     switch (outcome.kind) {
-      case 'stored':
-        return this.stored(attempt, admitted, outcome.id);
       case 'duplicate':
         return this.duplicate(attempt, admitted, outcome.stored);
       case 'seq-taken':
@@ -142,12 +146,17 @@ export class SendService {
     }
   }
 
-  private async stored(attempt: Attempt, { row, hotGeneration }: Admitted, id: string): Promise<SendAnswer> {
-    const stored = { seq: row.seq, id, createdAt: row.body.createdAt };
+  private async stored({ actor, claimant, body }: Attempt, admitted: Admitted, id: string): Promise<SendAnswer> {
+    const { row, hotGeneration } = admitted;
+    const { seq, epoch } = row;
     const fresh = freshRow(row, id);
-    const stable = await this.settle(attempt, row, row.seq, stored, { row: fresh, generation: hotGeneration });
-    this.fanout.message(attempt.actor.tenant, row.topic, fresh, stable ?? 0);
-    return answerOf(stored, false);
+    const started = performance.now();
+    const claim = { status: 'done', seq, messageId: id, createdAt: body.time } as const;
+    const copy = { row: fresh, generation: hotGeneration };
+    const stable = await this.admission.settle(claimant, { epoch, release: seq, claim }, copy);
+    observe(this.settling, started);
+    this.fanout.message(actor.tenant, row.topic, fresh, stable ?? 0);
+    return { seq, messageId: id, createdAt: body.time, duplicate: false };
   }
 
   /** Redis had forgotten, or an earlier attempt died: the row that is there is the answer, and the fresh number is void. */
@@ -158,10 +167,12 @@ export class SendService {
       await this.admission.settle(attempt.claimant, { epoch: row.epoch, release, claim: { status: 'failed' } });
       throw new AppError('IDEMPOTENCY_CONFLICT');
     }
-    await this.settle(attempt, row, release, stored);
+    const { seq, id, createdAt } = stored;
+    const claim = { status: 'done', seq, messageId: id, createdAt: createdAt.toISOString() } as const;
+    await this.admission.settle(attempt.claimant, { epoch: row.epoch, release, claim });
     // Its first writer may have died between storing and telling; clients drop what they know already.
     if (takenOver) await this.fanout.again(attempt.actor, row.topic, stored.seq);
-    return answerOf(stored, true);
+    return repeated(stored);
   }
 
   /**
@@ -199,21 +210,6 @@ export class SendService {
   private async abandon(attempt: Attempt, row: PendingRow): Promise<void> {
     const release = isOver(await this.tombstones.write(attempt.actor.tenant, row)) ? row.seq : null;
     await this.admission.settle(attempt.claimant, { epoch: row.epoch, release, claim: { status: 'failed' } });
-  }
-
-  private async settle(
-    { claimant, body }: Attempt,
-    { epoch }: PendingRow,
-    release: number | null,
-    { seq, id, createdAt }: Omit<StoredMessage, 'digest'>,
-    copy?: HotCopy,
-  ): Promise<number | null> {
-    const started = performance.now();
-    const time = createdAt === body.createdAt ? body.time : createdAt.toISOString();
-    const claim = { status: 'done', seq, messageId: id, createdAt: time } as const;
-    const stable = await this.admission.settle(claimant, { epoch, release, claim }, copy);
-    observe(this.settling, started);
-    return stable;
   }
 
   private async rebase(attempt: Attempt, row: PendingRow, reason: 'fenced' | 'seq-taken'): Promise<void> {
@@ -265,9 +261,9 @@ function attemptOf(actor: Actor, draft: MessageDraft): Attempt {
   };
 }
 
-const answerOf = (stored: Omit<StoredMessage, 'digest'>, duplicate: boolean): SendAnswer => ({
+const repeated = (stored: Omit<StoredMessage, 'digest'>): SendAnswer => ({
   seq: asSeq(stored.seq),
   messageId: stored.id,
   createdAt: stored.createdAt.toISOString(),
-  duplicate,
+  duplicate: true,
 });
