@@ -1,3 +1,4 @@
+import { canonicalOf, digestOfText } from '../../platform/ids/canonical-json.js';
 import { groupIdOf } from '../../platform/ids/topic.js';
 import { asSeq, asUserId, type Seq, type Topic, type UserId } from '../../platform/ids/ids.js';
 import { PageRow } from './page-row.js';
@@ -58,7 +59,7 @@ export const MESSAGE_COLUMNS =
   'id, seqid, from_user, client_msg_id, msg_type, status, content, head, mentioned_user_ids, mention_all, ' +
   'reply_seqid, root_seqid, version, created_at, updated_at';
 
-export function bodyOf(draft: MessageDraft, digest: Buffer, createdAt: Date): MessageBody {
+export function bodyOf(draft: MessageDraft, createdAt: Date): MessageBody {
   const contentText = JSON.stringify(draft.content);
   const headText = draft.head === null ? null : JSON.stringify(draft.head);
   const mentionsText = draft.mentionedUserIds.length === 0 ? null : JSON.stringify(draft.mentionedUserIds);
@@ -66,9 +67,30 @@ export function bodyOf(draft: MessageDraft, digest: Buffer, createdAt: Date): Me
   const bytes = contentBytes + (headText ? Buffer.byteLength(headText) : 0) + (mentionsText?.length ?? 0) + 256;
   const time = createdAt.toISOString();
   const sqlTime = `'${time.slice(0, 10)} ${time.slice(11, 23)}'`;
+  const digest = digestOfText(digestedText(draft, contentText, headText, mentionsText));
   const digestHex = digest.toString('hex');
-  const texts = { contentText, headText, mentionsText, contentBytes, bytes };
-  return { draft, digest, digestHex, createdAt, time, sqlTime, ...texts };
+  return {
+    draft,
+    digest,
+    digestHex,
+    createdAt,
+    time,
+    sqlTime,
+    contentText,
+    headText,
+    mentionsText,
+    contentBytes,
+    bytes,
+  };
+}
+
+/** Canonical JSON of what a retry must repeat, put together from texts that are there already. */
+function digestedText(draft: MessageDraft, content: string, head: string | null, mentions: string | null): string {
+  return (
+    `{"content":${canonicalOf(draft.content, () => content)},"head":${canonicalOf(draft.head, () => head ?? 'null')},` +
+    `"mentionAll":${draft.mentionAll},"mentions":${mentions ?? '[]'},` +
+    `"reply":${draft.replySeq},"root":${draft.rootSeq},"type":"${draft.type}"}`
+  );
 }
 
 export function pendingRow(

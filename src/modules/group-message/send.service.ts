@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import { toAppError } from '../../platform/errors/to-app-error.js';
 import { asSeq, type Actor } from '../../platform/ids/ids.js';
-import { digestOf } from '../../platform/ids/canonical-json.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { AdmissionService } from './admission.service.js';
 import { BatchWriter, isAway, type AppendOutcome } from './batch-writer.js';
@@ -235,17 +234,7 @@ let attempts = 0;
 const nextOwner = (): string => `${PROCESS_TOKEN}.${(attempts += 1).toString(36)}`;
 
 function attemptOf(actor: Actor, draft: MessageDraft): Attempt {
-  const digest = digestOf({
-    // In the order of the canonical text.
-    content: draft.content,
-    head: draft.head,
-    mentionAll: draft.mentionAll,
-    mentions: draft.mentionedUserIds,
-    reply: draft.replySeq,
-    root: draft.rootSeq,
-    type: draft.type,
-  });
-  const body = bodyOf(draft, digest, new Date());
+  const body = bodyOf(draft, new Date());
   return {
     actor,
     body,

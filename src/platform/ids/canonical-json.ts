@@ -3,7 +3,12 @@ import { hash } from 'node:crypto';
 /** JSON with sorted keys, so that two bodies that mean the same have the same text. Takes checked plain JSON only. */
 export function canonicalJson(value: unknown): string {
   // Most clients write few keys, in an order that is sorted already: the engine's own is several times faster.
-  return isSorted(value) ? JSON.stringify(value ?? null) : sortedJson(value);
+  return canonicalOf(value, () => JSON.stringify(value ?? null));
+}
+
+/** The same of a value whose plain JSON is at hand. */
+export function canonicalOf(value: unknown, plain: () => string): string {
+  return isSorted(value) ? plain() : sortedJson(value);
 }
 
 function isSorted(value: unknown): boolean {
@@ -30,5 +35,8 @@ function sortedJson(value: unknown): string {
 
 /** SHA-256 of the canonical JSON: the digest that tells a retry from another request under the same id. */
 export function digestOf(value: unknown): Buffer {
-  return hash('sha256', canonicalJson(value), 'buffer');
+  return digestOfText(canonicalJson(value));
 }
+
+/** @param canonical such JSON */
+export const digestOfText = (canonical: string): Buffer => hash('sha256', canonical, 'buffer');

@@ -1,7 +1,6 @@
 import { createConnection, type Connection } from 'mysql2';
 import type { MessageDraft } from '../../../src/modules/group-message/group-message.types.js';
 import { bodyOf, pendingRow, type PendingRow } from '../../../src/modules/group-message/message-row.js';
-import { digestOf } from '../../../src/platform/ids/canonical-json.js';
 import { asUserId, type Topic } from '../../../src/platform/ids/ids.js';
 import type { ConnectionInfo } from '../../../src/platform/mysql/connection-info.js';
 import { draft } from '../../support/pipeline.js';
@@ -16,7 +15,7 @@ export function row(
   epoch = 0,
 ): PendingRow {
   const message = draft(topic, clientMsgId, clientMsgId, more);
-  const body = bodyOf(message, digestOf(message.content), new Date());
+  const body = bodyOf(message, new Date());
   return pendingRow(body, asUserId('2'), { seq, epoch, aclVersion: 0 });
 }
 

@@ -6,6 +6,7 @@ import {
   pendingRow,
   type MessageRow,
 } from '../../../src/modules/group-message/message-row.js';
+import { digestOf } from '../../../src/platform/ids/canonical-json.js';
 import { asSeq, asTopic, asUserId } from '../../../src/platform/ids/ids.js';
 
 const CREATED_AT = new Date('2026-01-02T03:04:05.678Z');
@@ -22,7 +23,7 @@ const DRAFT: MessageDraft = {
   rootSeq: null,
 };
 
-const pending = pendingRow(bodyOf(DRAFT, Buffer.alloc(32), CREATED_AT), asUserId('5'), {
+const pending = pendingRow(bodyOf(DRAFT, CREATED_AT), asUserId('5'), {
   seq: 7,
   epoch: 3,
   aclVersion: 1,
@@ -52,6 +53,17 @@ describe('a message', () => {
     const fresh = freshRow(pending, STORED.id);
     expect(fresh.text).toBe(JSON.stringify(messageOf(TOPIC, STORED)));
     expect(fresh).toMatchObject({ seq: 7, isVoid: false, member: `1:${fresh.text}` });
+  });
+
+  it('has the digest of all that a retry must repeat, in whatever order its keys come', () => {
+    const { type, content, head, mentionedUserIds: mentions, mentionAll, replySeq: reply, rootSeq: root } = DRAFT;
+    const digest = digestOf({ type, content, head, mentions, mentionAll, reply, root });
+    expect(pending.body.digestHex).toBe(digest.toString('hex'));
+    const turned = { text: 'x', entities: [{ type: 'bold', offset: 0, length: 1 }] };
+    const sorted = { entities: [{ length: 1, offset: 0, type: 'bold' }], text: 'x' };
+    const of = (content: object): string => bodyOf({ ...DRAFT, content }, CREATED_AT).digestHex;
+    expect(of(turned)).toBe(of(sorted));
+    expect(of(turned)).not.toBe(of({ ...sorted, text: 'y' }));
   });
 
   it('keeps its group, number, epoch and sender', () => {
