@@ -19,6 +19,7 @@ import { MessageChanges1764000000210 } from './migrations/tenant/0021-message-ch
 import { MessageHides1764000000220 } from './migrations/tenant/0022-message-hides.js';
 import { AuditLogs1764000000230 } from './migrations/tenant/0023-audit-logs.js';
 import { TopicCursors1764000000240 } from './migrations/tenant/0024-topic-cursors.js';
+import { MessageHidesByMessage1764000000250 } from './migrations/tenant/0025-message-hides-by-message.js';
 import { UserPrivacy1764000000600 } from './migrations/tenant/0060-user-privacy.js';
 import { Blocks1764000000610 } from './migrations/tenant/0061-blocks.js';
 import { Follows1764000000620 } from './migrations/tenant/0062-follows.js';
@@ -59,6 +60,7 @@ export const schemas: Schemas = {
       MessageHides1764000000220,
       AuditLogs1764000000230,
       TopicCursors1764000000240,
+      MessageHidesByMessage1764000000250,
       Captchas1764000000450,
       ActionTokens1764000000460,
       UserPhones1764000000470,

@@ -162,6 +162,17 @@ export interface TopicHead {
 }
 export type TopicHeadAnswer = TopicHead | { topic: string; error: WireError };
 
+/** What a message with `head.quote` shows of the quoted one; composed whenever it is read. */
+export interface Quote {
+  seq: number;
+  from: string;
+  type: MessageType;
+  status: MessageStatus;
+  version: number;
+  /** the first 200 code points of a text, the name of a file; null when it has none, or is gone */
+  text: string | null;
+}
+
 export interface HistoryPage {
   /** ascending by seq */
   messages: Message[];
@@ -172,6 +183,8 @@ export interface HistoryPage {
   lastSeq: number;
   hasMore: boolean;
   source?: 'hot' | 'mysql';
+  /** ascending by seq; absent when nothing is quoted, or nothing of it may be read */
+  quotes?: Quote[];
 }
 
 /** A change of a stored message. `change` is the number of the change in its topic, without holes. */
@@ -255,6 +268,8 @@ export interface MessagesFrame {
   voids: number[];
   /** never moves a cursor here */
   stableSeq: number;
+  /** absent when nothing is quoted, or not everybody may read it */
+  quotes?: Quote[];
 }
 export interface TopicCursor {
   topic: string;

@@ -124,6 +124,29 @@ export class ChangeStore {
     });
   }
 
+  /** Which of these a member deleted for himself. */
+  async hiddenOf(tenant: TenantId, topic: Topic, uid: UserId, seqs: readonly Seq[]): Promise<Set<number>> {
+    const rows = await this.tenants.run(tenant, (db) =>
+      db.query<{ seqid: string }>('SELECT seqid FROM im_message_hides WHERE uid = ? AND topic = ? AND seqid IN (?)', [
+        BigInt(uid),
+        topic,
+        seqs,
+      ]),
+    );
+    return new Set(rows.map((row) => Number(row.seqid)));
+  }
+
+  /** Which of these anybody deleted for himself. */
+  async hiddenByAnybody(tenant: TenantId, topic: Topic, seqs: readonly Seq[]): Promise<Set<number>> {
+    const rows = await this.tenants.run(tenant, (db) =>
+      db.query<{ seqid: string }>('SELECT DISTINCT seqid FROM im_message_hides WHERE topic = ? AND seqid IN (?)', [
+        topic,
+        seqs,
+      ]),
+    );
+    return new Set(rows.map((row) => Number(row.seqid)));
+  }
+
   private async nextChangeNo(tx: EntityManager, topic: Topic): Promise<number> {
     await tx.query(
       'INSERT INTO im_message_change_heads (topic, change_no) VALUES (?, 1) ON DUPLICATE KEY UPDATE change_no = change_no + 1',

@@ -7,8 +7,10 @@ import { SocketServer } from '../../platform/socket/socket-server.js';
 import { RawJson } from '../../platform/wire/raw-json.js';
 import { GroupService } from '../group/group.service.js';
 import { GroupMessageStore } from './group-message.store.js';
-import type { Message } from './group-message.types.js';
+import type { Message, Quote } from './group-message.types.js';
 import { changedMessage } from './message-row.js';
+import { MAX_QUOTE_BYTES, quotedSeq, quotingMessage } from './quote.js';
+import { QuoteService } from './quote.service.js';
 
 const MAX_FRAME_BYTES = 128 * 1024;
 
@@ -21,8 +23,14 @@ interface Sized {
   readonly bytes: number;
 }
 
+/** A message that waits for its frame. */
+interface Waiting extends Sized {
+  /** The message, when it quotes another one. */
+  readonly quoting: Message | null;
+}
+
 interface Pending {
-  readonly messages: Sized[];
+  readonly messages: Waiting[];
   readonly voids: Seq[];
   stableSeq: number;
 }
@@ -34,12 +42,15 @@ interface Pending {
 @Injectable()
 export class FanoutService {
   private readonly pending = new Map<string, Pending>();
+  /** Topics whose frame waits for its quotes. */
+  private readonly composing = new Set<string>();
   private readonly frames;
 
   constructor(
     private readonly sockets: SocketServer,
     private readonly store: GroupMessageStore,
     private readonly groups: GroupService,
+    private readonly quotes: QuoteService,
     private readonly log: Logger,
     metrics: Metrics,
   ) {
@@ -48,7 +59,9 @@ export class FanoutService {
 
   message(tenant: TenantId, topic: Topic, message: Sized, stableSeq: number): void {
     const pending = this.pendingOf(tenant, topic);
-    pending.messages.push(message);
+    const { seq, text, bytes } = message;
+    const quoting = quotingMessage(text);
+    pending.messages.push({ seq, text, bytes: bytes + (quoting ? MAX_QUOTE_BYTES : 0), quoting });
     pending.stableSeq = Math.max(pending.stableSeq, stableSeq);
   }
 
@@ -103,22 +116,38 @@ export class FanoutService {
     if (!pending) {
       pending = { messages: [], voids: [], stableSeq: 0 };
       this.pending.set(key, pending);
-      setImmediate(() => {
-        const ready = this.pending.get(key)!;
-        this.pending.delete(key);
-        this.send(tenant, topic, ready);
-      });
+      setImmediate(() => this.flush(tenant, topic));
     }
     return pending;
   }
 
-  private send(tenant: TenantId, topic: Topic, pending: Pending): void {
+  /** What waits for the quotes of a frame keeps its place: frames of a topic leave one after the other. */
+  private flush(tenant: TenantId, topic: Topic): void {
+    const key = `${tenant} ${topic}`;
+    const ready = this.pending.get(key);
+    if (!ready || this.composing.has(key)) return;
+    this.pending.delete(key);
+    const quoting = ready.messages.flatMap((message) => message.quoting ?? []);
+    if (quoting.length === 0) return this.send(tenant, topic, ready, []);
+    this.composing.add(key);
+    void this.quotes.forAll(tenant, topic, quoting).then((quotes) => {
+      this.composing.delete(key);
+      this.send(tenant, topic, ready, quotes);
+      this.flush(tenant, topic);
+    });
+  }
+
+  private send(tenant: TenantId, topic: Topic, pending: Pending, quotes: readonly Quote[]): void {
     pending.messages.sort((a, b) => a.seq - b.seq);
     pending.voids.sort((a, b) => a - b);
     let voids: readonly Seq[] = pending.voids;
     for (const messages of frames(pending.messages)) {
       try {
-        this.sockets.emit(topicRoom(tenant, topic), 'messages', frameOf(topic, messages, voids, pending.stableSeq));
+        this.sockets.emit(
+          topicRoom(tenant, topic),
+          'messages',
+          frameOf(topic, messages, voids, pending.stableSeq, quotes),
+        );
         this.frames.inc({ result: 'ok' });
       } catch (error) {
         this.frames.inc({ result: 'failed' });
@@ -130,18 +159,28 @@ export class FanoutService {
 }
 
 /** A `MessagesFrame` out of texts. */
-const frameOf = (topic: Topic, messages: readonly Sized[], voids: readonly Seq[], stableSeq: number): RawJson =>
-  new RawJson(
+function frameOf(
+  topic: Topic,
+  messages: readonly Waiting[],
+  voids: readonly Seq[],
+  stableSeq: number,
+  quotes: readonly Quote[],
+): RawJson {
+  const seqs = new Set(messages.flatMap(({ quoting }) => (quoting && quotedSeq(quoting)) ?? []));
+  const among = quotes.filter(({ seq }) => seqs.has(seq));
+  return new RawJson(
     `{"topic":"${topic}","messages":[${messages.map(({ text }) => text).join(',')}],` +
-      `"voids":[${voids.join(',')}],"stableSeq":${stableSeq}}`,
+      `"voids":[${voids.join(',')}],"stableSeq":${stableSeq}` +
+      `${among.length === 0 ? '' : `,"quotes":${JSON.stringify(among)}`}}`,
   );
+}
 
 /** What a frame has beside its messages and voids. */
 const ENVELOPE_BYTES = 400;
 
 /** Cuts what is ready into frames of at most 128 KiB; at least one, for the voids. */
-function frames(messages: readonly Sized[]): Sized[][] {
-  const parts: Sized[][] = [[]];
+function frames(messages: readonly Waiting[]): Waiting[][] {
+  const parts: Waiting[][] = [[]];
   let total = ENVELOPE_BYTES;
   for (const message of messages) {
     if (total + message.bytes > MAX_FRAME_BYTES && parts[parts.length - 1].length > 0) {

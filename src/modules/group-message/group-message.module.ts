@@ -18,6 +18,7 @@ import { HotPages } from './hot-pages.js';
 import { HotPolicy } from './hot-policy.js';
 import { HotRedis } from './hot.redis.js';
 import { MysqlPages } from './mysql-pages.js';
+import { QuoteService } from './quote.service.js';
 import { RebaseService } from './rebase.service.js';
 import { SendRules } from './send-rules.js';
 import { SendService } from './send.service.js';
@@ -41,6 +42,7 @@ import { TombstoneService } from './tombstone.service.js';
     SendRules,
     SendService,
     // reading
+    QuoteService,
     HeadService,
     HotPages,
     MysqlPages,

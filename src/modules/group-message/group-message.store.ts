@@ -172,6 +172,16 @@ export class GroupMessageStore {
     return row ?? null;
   }
 
+  /** Messages by seq; numbers that hold none are left out. */
+  rowsOf(tenant: TenantId, topic: Topic, seqs: readonly number[]): Promise<MessageRow[]> {
+    return this.tenants.run(tenant, (db) =>
+      db.query<MessageRow>(
+        `SELECT ${MESSAGE_COLUMNS} FROM im_group_messages WHERE topic = ? AND seqid IN (?) AND status <> 'void'`,
+        [topic, seqs],
+      ),
+    );
+  }
+
   private shared(
     tenant: TenantId,
     topic: Topic,

@@ -38,6 +38,17 @@ export interface Message {
   readonly updatedAt: string;
 }
 
+/** What a message that quotes another one shows of it; composed whenever it is read. */
+export interface Quote {
+  readonly seq: Seq;
+  readonly from: UserId;
+  readonly type: MessageType;
+  readonly status: MessageStatus;
+  readonly version: number;
+  /** The beginning of a text, or the name of a file; null when it has none, or is gone. */
+  readonly text: string | null;
+}
+
 export interface SendAnswer {
   readonly seq: Seq;
   readonly messageId: string;
@@ -55,6 +66,8 @@ export interface MessagesFrame {
   readonly voids: readonly Seq[];
   /** A hint; never moves a client's cursor. */
   readonly stableSeq: number;
+  /** Absent when nothing is quoted. */
+  readonly quotes?: readonly Quote[];
 }
 
 export interface HistoryQuery {
@@ -79,6 +92,8 @@ export interface PageHead {
 export interface HistoryPage extends PageHead {
   /** Ascending by seq; parsed for whoever asks. */
   readonly messages: readonly Message[];
+  /** Ascending by seq; on the wire only when there are any. */
+  readonly quotes: readonly Quote[];
   /** The page as it goes to a client, whose messages need not be parsed. */
   readonly answer: RawJson;
 }

@@ -1,5 +1,6 @@
 import { RawJson } from '../../platform/wire/raw-json.js';
-import type { HistoryPage, Message, PageHead } from './group-message.types.js';
+import { QUOTE_MARK } from './quote.js';
+import type { HistoryPage, Message, PageHead, Quote } from './group-message.types.js';
 
 /** A page whose messages are text that is sent on as it was stored; most are never parsed. Readers may share one. */
 export class TextPage implements HistoryPage {
@@ -10,11 +11,13 @@ export class TextPage implements HistoryPage {
   readonly source: 'hot' | 'mysql';
   private parsed?: readonly Message[];
   private written?: RawJson;
+  private quoting?: boolean;
 
   /** @param messagesText JSON array of the messages, ascending by seq */
   constructor(
     readonly messagesText: string,
-    head: PageHead,
+    private readonly head: PageHead,
+    readonly quotes: readonly Quote[] = [],
   ) {
     this.nextAfterSeq = head.nextAfterSeq;
     this.stableSeq = head.stableSeq;
@@ -29,10 +32,22 @@ export class TextPage implements HistoryPage {
   }
 
   get answer(): RawJson {
-    const { nextAfterSeq, stableSeq, lastSeq, hasMore, source } = this;
-    const rest = JSON.stringify({ nextAfterSeq, stableSeq, lastSeq, hasMore, source });
+    const { nextAfterSeq, stableSeq, lastSeq, hasMore, source, quotes } = this;
+    const head = { nextAfterSeq, stableSeq, lastSeq, hasMore, source };
+    const rest = JSON.stringify(quotes.length === 0 ? head : { ...head, quotes });
     this.written ??= new RawJson(`{"messages":${this.messagesText},${rest.slice(1)}`);
     return this.written;
+  }
+
+  /** May one of the messages quote another one? Most pages hold no such thing, and are not parsed to find that out. */
+  get mayQuote(): boolean {
+    this.quoting ??= this.messagesText.includes(QUOTE_MARK);
+    return this.quoting;
+  }
+
+  /** The same page for one reader, with what he may see of the quoted messages. */
+  with(quotes: readonly Quote[]): TextPage {
+    return quotes.length === 0 ? this : new TextPage(this.messagesText, this.head, quotes);
   }
 
   toJSON(): unknown {

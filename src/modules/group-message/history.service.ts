@@ -11,6 +11,13 @@ import { HeadService } from './head.service.js';
 import { HotPages } from './hot-pages.js';
 import { changedMessage, messageOf } from './message-row.js';
 import { MysqlPages } from './mysql-pages.js';
+import { QuoteService, type QuoteRights } from './quote.service.js';
+import type { TextPage } from './history-page.js';
+
+interface ReadForReader {
+  readonly page: TextPage;
+  readonly rights: QuoteRights;
+}
 
 /** Reading a group: pages, heads and changes, for members only. A database error is an error, never a hole. */
 @Injectable()
@@ -23,6 +30,7 @@ export class HistoryService {
     private readonly heads: HeadService,
     private readonly groups: GroupService,
     private readonly changeStore: ChangeStore,
+    private readonly quotes: QuoteService,
     private readonly tenants: TenantDataSources,
     metrics: Metrics,
   ) {
@@ -36,9 +44,9 @@ export class HistoryService {
     if (query.afterSeq !== undefined && query.beforeSeq !== undefined) {
       throw new AppError('VALIDATION_FAILED', { message: 'Give afterSeq or beforeSeq, not both.' });
     }
-    const page = await this.read(actor, topic, query);
+    const { page, rights } = await this.read(actor, topic, query);
     this.requests.inc({ reason: query.afterSeq === undefined ? 'browse' : 'catch-up', source: page.source });
-    return page;
+    return page.mayQuote ? page.with(await this.quotes.forReader(actor, topic, page.messages, rights)) : page;
   }
 
   /** @throws AppError NOT_MEMBER, GROUP_DISMISSED */
@@ -66,20 +74,22 @@ export class HistoryService {
     return { changes, nextAfterChange: hasMore ? last : Math.max(last, lastChange), lastChange, hasMore };
   }
 
-  private async read(actor: Actor, topic: Topic, query: HistoryQuery): Promise<HistoryPage> {
+  private async read(actor: Actor, topic: Topic, query: HistoryQuery): Promise<ReadForReader> {
     // Head and, if it is whole, the page itself: one round trip, and before any row is read.
     const answer = await this.hot.ask(actor, topic, query);
-    if (answer.kind === 'page') return answer.page;
+    if (answer.kind === 'page') return answer;
     if (answer.kind === 'refused') throw new AppError(answer.code);
     if (answer.kind === 'cold') {
-      const { page, examined } = await this.mysql.read(actor, topic, query, answer.floor, answer.head, answer.hidden);
+      const { floor, head, hidden } = answer;
+      const { page, examined } = await this.mysql.read(actor, topic, query, floor, head, hidden);
       this.hot.refill(actor.tenant, topic, answer, examined);
-      return page;
+      return { page, rights: { floor, hidden } };
     }
     // Redis says nothing: permission and rows come from MySQL, the head is what this node knows for sure.
-    const access = await this.readable(actor, topic);
+    const floor = floorOf(await this.readable(actor, topic));
     const head = await this.heads.read(actor.tenant, topic);
-    return (await this.mysql.read(actor, topic, query, floorOf(access), head)).page;
+    const { page } = await this.mysql.read(actor, topic, query, floor, head);
+    return { page, rights: { floor, hidden: null } };
   }
 
   private async readable(actor: Actor, topic: Topic): Promise<GroupAccess> {

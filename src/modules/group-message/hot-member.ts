@@ -7,6 +7,14 @@ import type { Message } from './group-message.types.js';
 export const hotMember = (message: Message): string => `${message.version}:${JSON.stringify(message)}`;
 export const hotHole = (seq: number): string => `0:${seq}`;
 
+/** A member as an object: its seq, and its message or null. */
+export function readCopy(member: string): [seq: number, message: Message | null] {
+  const text = member.slice(member.indexOf(':') + 1);
+  if (member.startsWith('0:')) return [Number(text), null];
+  const message = JSON.parse(text) as Message;
+  return [message.seq, message];
+}
+
 /** A member as a page needs it: where its JSON begins. */
 export interface HotEntry {
   readonly seq: number;

@@ -7,7 +7,7 @@ import { Batches } from '../../platform/redis/batches.js';
 import { RedisUnavailable } from '../../platform/redis/redis-scripts.js';
 import { GroupService } from '../group/group.service.js';
 import { ChangeStore } from './change.store.js';
-import type { HistoryPage, HistoryQuery, TopicHead } from './group-message.types.js';
+import type { HistoryQuery, TopicHead } from './group-message.types.js';
 import { HeadService } from './head.service.js';
 import { TextPage } from './history-page.js';
 import { hotHole } from './hot-member.js';
@@ -15,6 +15,7 @@ import { HotPolicy } from './hot-policy.js';
 import { arrayText, readRange, type HotRange } from './hot-range.js';
 import { HotRedis, type MembersAt, type PageReply, type ReaderState, type TopicState } from './hot.redis.js';
 import type { Examined } from './mysql-pages.js';
+import type { QuoteRights } from './quote.service.js';
 import { RebaseService } from './rebase.service.js';
 
 /** More of it is a stretch of holes that no page asks for again. */
@@ -35,7 +36,7 @@ export interface ColdAnswer {
 }
 
 export type HotAnswer =
-  | { readonly kind: 'page'; readonly page: HistoryPage }
+  | { readonly kind: 'page'; readonly page: TextPage; readonly rights: QuoteRights }
   | { readonly kind: 'refused'; readonly code: ErrorCode }
   | ColdAnswer
   /** Redis is away, or the counter is in doubt. */
@@ -135,7 +136,10 @@ export class HotPages {
     if (known.status === 'DOUBT' || known.status === 'NOBODY') return { kind: 'unknown' };
     const head = this.heads.remember(tenant, topic, known);
     const page = known.status === 'HOT' ? await this.page(reader, state, known, read, head) : null;
-    if (page) return { kind: 'page', page };
+    if (page) {
+      const hidden = state.hides === 'none' ? new Set<number>() : null;
+      return { kind: 'page', page, rights: { floor: state.floor, hidden } };
+    }
     const hidden = await this.hidden(reader, state.hides);
     return { kind: 'cold', floor: state.floor, head, generation: known.generation, hidden };
   }
@@ -147,7 +151,7 @@ export class HotPages {
     { runId }: KnownTopic,
     read: SharedRead,
     head: TopicHead,
-  ): Promise<HistoryPage | null> {
+  ): Promise<TextPage | null> {
     if (hides === 'unknown') return null;
     const range = await read.range(floor, head);
     if (!range) return null;
@@ -174,7 +178,7 @@ export class HotPages {
 }
 
 interface ReadyPage {
-  readonly page: HistoryPage;
+  readonly page: TextPage;
   readonly seqs: readonly number[];
 }
 

@@ -12,12 +12,13 @@ import {
   type Doubt,
 } from './group-message.redis.js';
 import type { Message } from './group-message.types.js';
-import { hotMember } from './hot-member.js';
+import { hotMember, readCopy } from './hot-member.js';
 import type { RangeQuery } from './hot-range.js';
 
 const OPEN = loadScript(__dirname, 'hot_open');
 const CLOSE = loadScript(__dirname, 'hot_close');
 const FILL = loadScript(__dirname, 'hot_fill');
+const FIND = loadScript(__dirname, 'hot_find');
 const PAGE = loadScript(__dirname, 'page');
 const HIDES_FILL = loadScript(__dirname, 'hides_fill');
 
@@ -26,6 +27,8 @@ const OPEN_CHANGE_MS = 30_000;
 const HIDES_LEASE_SECONDS = 30;
 /** A number that has been in flight for longer may be a stored message that nobody settled. */
 const FRESH_MS = 1_000;
+/** More of quoted messages comes from MySQL. */
+const MAX_FIND_BYTES = 256 * 1024;
 /** A tenant's hot sets; with 1 MiB each they bound what it may take. */
 const MAX_HOT_TOPICS = 64;
 
@@ -173,6 +176,15 @@ export class HotRedis {
     );
     const [loaded, ...hidden] = found.map(Number);
     return loaded === 1 ? hidden.includes(1) : null;
+  }
+
+  /**
+   * Copies by seq, null where there is known to be no message; those that are not there, or beyond the bound, are left out.
+   * @throws RedisUnavailable
+   */
+  async find(tenant: TenantId, topic: Topic, seqs: readonly Seq[]): Promise<Map<number, Message | null>> {
+    const members = (await this.scripts.run(FIND, this.hotKeys(tenant, topic), [MAX_FIND_BYTES, ...seqs])) as string[];
+    return new Map(members.map(readCopy));
   }
 
   /** @throws RedisUnavailable */

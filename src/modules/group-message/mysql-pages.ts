@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { asSeq, type Actor, type Topic } from '../../platform/ids/ids.js';
 import { ChangeStore } from './change.store.js';
 import { GroupMessageStore } from './group-message.store.js';
-import type { HistoryPage, HistoryQuery, TopicHead } from './group-message.types.js';
+import type { HistoryQuery, TopicHead } from './group-message.types.js';
 import { TextPage } from './history-page.js';
 import { MAX_PAGE_BYTES } from './page-limits.js';
 import type { PageRow } from './page-row.js';
@@ -10,12 +10,13 @@ import type { PageRow } from './page-row.js';
 /** Rows that are read at once at least. */
 const MIN_READ = 64;
 
-/** A page, and every row between its bounds that was looked at, hidden and void ones included. */
+/** A page, and every row that was read for it, hidden and void ones included. */
 export interface ReadPage {
-  readonly page: HistoryPage;
+  readonly page: TextPage;
   readonly examined: Examined;
 }
 
+/** What was read for a page; a row more than it holds tells the next reader that there is more. */
 export interface Examined {
   /** Both included; nothing was looked at when `from` is above `to`. */
   readonly from: number;
@@ -29,8 +30,11 @@ type HiddenAmong = (rows: readonly PageRow[]) => Promise<ReadonlySet<number>> | 
 class PageBuilder {
   /** Texts of the messages. */
   readonly messages: string[] = [];
+  /** Everything that was read, also beyond the page. */
   readonly rows: PageRow[] = [];
   hasMore = false;
+  /** Was everything there is in this direction read? */
+  ended = false;
   /** The highest seq among the messages, 0 when there are none. */
   newest = 0;
   private bytes = 2;
@@ -54,8 +58,14 @@ class PageBuilder {
       this.messages.push(text);
       this.newest = Math.max(this.newest, row.seq);
     }
-    this.rows.push(row);
     return true;
+  }
+
+  /** @returns whether the page needs another read */
+  readOn(rows: readonly PageRow[], wanted: number): boolean {
+    this.rows.push(...rows);
+    this.ended = rows.length < wanted;
+    return !this.hasMore && !this.ended;
   }
 }
 
@@ -103,9 +113,10 @@ export class MysqlPages {
         if (!builder.take(row, hidden.has(row.seq))) break;
         examined = row.seq;
       }
-      if (builder.hasMore || rows.length < wanted) break;
+      if (!builder.readOn(rows, wanted)) break;
     }
-    const to = builder.hasMore ? examined : Math.max(examined, head.stableSeq);
+    const last = builder.rows.at(-1)?.seq ?? afterSeq;
+    const to = builder.ended ? Math.max(last, head.stableSeq) : last;
     return {
       page: pageOf(builder.messages, examined, head, builder.hasMore),
       examined: { from: afterSeq + 1, to, rows: builder.rows },
@@ -131,10 +142,10 @@ export class MysqlPages {
         if (!builder.take(row, hidden.has(row.seq))) break;
         before = row.seq;
       }
-      if (builder.hasMore || rows.length < wanted) break;
+      if (!builder.readOn(rows, wanted)) break;
     }
     const messages = builder.messages.reverse();
-    const from = builder.hasMore ? (before ?? floor + 1) : floor + 1;
+    const from = builder.ended ? floor + 1 : builder.rows.at(-1)!.seq;
     return {
       page: pageOf(messages, builder.newest, head, builder.hasMore),
       examined: { from, to: beforeSeq === null ? head.stableSeq : beforeSeq - 1, rows: builder.rows },
@@ -149,7 +160,7 @@ export class MysqlPages {
   }
 }
 
-function pageOf(messages: readonly string[], examined: number, head: TopicHead, hasMore: boolean): HistoryPage {
+function pageOf(messages: readonly string[], examined: number, head: TopicHead, hasMore: boolean): TextPage {
   const { stableSeq, lastSeq } = head;
   return new TextPage(`[${messages.join(',')}]`, {
     ...{ nextAfterSeq: asSeq(examined), stableSeq, lastSeq, hasMore, source: 'mysql' },

@@ -59,6 +59,22 @@ export class HistoryQueryDto extends OmitType(HistoryDto, ['topic', 'afterSeq', 
   limit: number = 50;
 }
 
+/** What a quoting message shows of the quoted one. */
+export class QuoteDto {
+  @ApiProperty()
+  seq: number;
+  @ApiProperty()
+  from: string;
+  @ApiProperty()
+  type: string;
+  @ApiProperty({ enum: ['normal', 'recalled', 'deleted', 'blocked'] })
+  status: string;
+  @ApiProperty()
+  version: number;
+  @ApiProperty({ type: String, nullable: true, description: 'The first 200 code points of a text, or a file name.' })
+  text: string | null;
+}
+
 export class HistoryPageDto {
   @ApiProperty({ type: [MessageDto], description: 'Ascending by seq.' })
   messages: MessageDto[];
@@ -72,4 +88,6 @@ export class HistoryPageDto {
   hasMore: boolean;
   @ApiProperty({ enum: ['hot', 'mysql'] })
   source: string;
+  @ApiPropertyOptional({ type: [QuoteDto], description: 'Absent when no message of the page quotes another one.' })
+  quotes?: QuoteDto[];
 }
