@@ -2,9 +2,11 @@
 
 /** Which module may ask which: the only place that says it. A new arrow is a decision; never close a circle. */
 const ALLOWED_ARROWS = {
+  admin: ['audit', 'config', 'presence', 'tenant'],
   audit: [],
   auth: ['audit', 'captcha', 'presence', 'tenant', 'user'],
   captcha: ['sms', 'tenant'],
+  config: ['audit', 'tenant'],
   conversation: ['group', 'group-message', 'messaging'],
   group: ['presence', 'tenant', 'topic', 'user'],
   'group-message': ['audit', 'group', 'tenant', 'topic'],
@@ -13,7 +15,7 @@ const ALLOWED_ARROWS = {
   presence: [],
   relation: ['user'],
   sms: [],
-  tenant: [],
+  tenant: ['audit'],
   topic: [],
   user: [],
 };

@@ -1,6 +1,8 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ConnectionModule } from './connection/connection.module.js';
+import { AdminModule } from './modules/admin/admin.module.js';
 import { AuthModule } from './modules/auth/auth.module.js';
+import { ConfigModule } from './modules/config/config.module.js';
 import { ConversationModule } from './modules/conversation/conversation.module.js';
 import { GroupModule } from './modules/group/group.module.js';
 import { GroupMessageModule } from './modules/group-message/group-message.module.js';
@@ -22,6 +24,7 @@ export class AppModule {
       imports: [
         PlatformModule.register(env, schemas),
         TenantModule,
+        ConfigModule,
         AuthModule,
         LimitsModule,
         UserModule,
@@ -31,6 +34,7 @@ export class AppModule {
         GroupMessageModule,
         MessagingModule,
         ConversationModule,
+        AdminModule,
         ConnectionModule,
       ],
     };

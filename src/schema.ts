@@ -10,6 +10,11 @@ import { FriendEntity } from './modules/relation/friend.entity.js';
 import { TenantEntity } from './modules/tenant/tenant.entity.js';
 import { UserEntity } from './modules/user/user.entity.js';
 import { CreateTenants1763000000010 } from './migrations/control/0001-tenants.js';
+import { SysConfig1763000000020 } from './migrations/control/0002-sys-config.js';
+import { DictTypes1763000000030 } from './migrations/control/0003-dict-types.js';
+import { DictData1763000000040 } from './migrations/control/0004-dict-data.js';
+import { ThirdPartyConfigs1763000000050 } from './migrations/control/0005-third-party.js';
+import { AdminAuditLogs1763000000060 } from './migrations/control/0006-admin-audit.js';
 import { CreateUsers1764000000010 } from './migrations/tenant/0001-users.js';
 import { CreateSessions1764000000020 } from './migrations/tenant/0002-sessions.js';
 import { CreateRefreshTokens1764000000030 } from './migrations/tenant/0003-refresh-tokens.js';
@@ -33,7 +38,14 @@ import type { Schemas } from './platform/platform.module.js';
 export const schemas: Schemas = {
   control: {
     entities: [TenantEntity],
-    migrations: [CreateTenants1763000000010],
+    migrations: [
+      CreateTenants1763000000010,
+      SysConfig1763000000020,
+      DictTypes1763000000030,
+      DictData1763000000040,
+      ThirdPartyConfigs1763000000050,
+      AdminAuditLogs1763000000060,
+    ],
   },
   tenant: {
     entities: [

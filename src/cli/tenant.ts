@@ -1,7 +1,8 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { TenantProvisioning, type MigrationReport } from '../modules/tenant/tenant.provisioning.js';
 import { publishTenantChange } from '../modules/tenant/tenant.redis.js';
-import { loadToolEnv, type ToolEnv } from '../platform/env/env.js';
+import type { Operator } from '../modules/audit/audit.service.js';
+import { loadToolEnv, operatorName, type ToolEnv } from '../platform/env/env.js';
 import { schemas } from '../schema.js';
 import { explain, runCli, UsageError } from './run-cli.js';
 
@@ -11,7 +12,10 @@ const USAGE = `Usage:
   tenant migrate            control database and all tenants' databases
   tenant list
   tenant disable CODE
-  tenant enable CODE`;
+  tenant enable CODE
+  tenant set CODE SETTING=VALUE...   JSON or text; SETTING= takes it away, so that its default counts
+
+TENANT_OPERATOR names who does it, for the audit log; default: the user of this shell.`;
 
 type Command = (tenants: TenantProvisioning, args: string[], env: ToolEnv) => Promise<void>;
 
@@ -34,7 +38,7 @@ const COMMANDS: Record<string, Command> = {
     if (registration !== undefined && registration !== 'open' && registration !== 'closed') {
       throw new UsageError('--registration must be open or closed.');
     }
-    const id = await tenants.create({
+    const request = {
       code,
       name,
       dbName: values['db-name'],
@@ -43,7 +47,8 @@ const COMMANDS: Record<string, Command> = {
       dbUser: values['db-user'],
       dbSecretRef: values['db-secret-ref'],
       settings: registration === undefined ? {} : { registration },
-    });
+    };
+    const id = await tenants.create(request, operator());
     say(`Tenant ${code} is ready (id ${id}).`);
     await tellNodes(env);
   },
@@ -77,7 +82,38 @@ const COMMANDS: Record<string, Command> = {
 
   disable: (tenants, args, env) => setStatus(tenants, args, env, 'disabled'),
   enable: (tenants, args, env) => setStatus(tenants, args, env, 'active'),
+
+  async set(tenants, args, env) {
+    const [code, ...pairs] = parse(args, {}).positionals;
+    if (code === undefined || pairs.length === 0) throw new UsageError(`Name a tenant and its settings.\n${USAGE}`);
+    const changed = await tenants.change({ code }, { settings: settingsOf(pairs) }, operator());
+    say(changed ? `Tenant ${code} was changed.` : `Tenant ${code} was like that already.`);
+    await tellNodes(env);
+  },
 };
+
+function settingsOf(pairs: readonly string[]): Record<string, unknown> {
+  const entries = pairs.map((pair) => {
+    const [, name, text] = /^([A-Za-z]\w*)=([\s\S]*)$/.exec(pair) ?? [];
+    if (name === undefined) throw new UsageError(`${pair} is not SETTING=VALUE.\n${USAGE}`);
+    return [name, text === '' ? null : jsonOrText(text)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** Who is at the keyboard, as far as that can be told. */
+function operator(): Operator {
+  const name = operatorName() || 'unknown';
+  return { name: name.slice(0, 64), source: 'cli' };
+}
 
 async function setStatus(
   tenants: TenantProvisioning,
@@ -87,7 +123,7 @@ async function setStatus(
 ): Promise<void> {
   const [code, ...rest] = parse(args, {}).positionals;
   if (code === undefined || rest.length > 0) throw new UsageError(`Name one tenant by its code.\n${USAGE}`);
-  const changed = await tenants.setStatus(code, status);
+  const changed = await tenants.change({ code }, { status }, operator());
   say(changed ? `Tenant ${code} is now ${status}.` : `Tenant ${code} was ${status} already.`);
   await tellNodes(env);
 }

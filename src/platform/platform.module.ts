@@ -22,6 +22,7 @@ import { RateLimiter } from './redis/rate-limiter.js';
 import { RedisScripts } from './redis/redis-scripts.js';
 import { TokenBuckets } from './redis/token-buckets.js';
 import { NodeIdentity } from './redis/node-identity.js';
+import { SecretBox } from './secrets/secret-box.js';
 import { SocketRouter } from './socket/socket-router.js';
 import { SocketServer } from './socket/socket-server.js';
 
@@ -56,6 +57,7 @@ export class PlatformModule {
       EvictionCheck,
       NodeBus,
       ControlDb,
+      SecretBox,
       SocketRouter,
       SocketServer,
     ];

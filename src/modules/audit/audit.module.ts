@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { AuditService } from './audit.service.js';
+import { AdminAudit, AuditService } from './audit.service.js';
 
-@Module({ providers: [AuditService], exports: [AuditService] })
+@Module({ providers: [AdminAudit, AuditService], exports: [AdminAudit, AuditService] })
 export class AuditModule {}

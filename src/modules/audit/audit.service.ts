@@ -26,3 +26,60 @@ export class AuditService {
     ]);
   }
 }
+
+/** Who administers, as far as it is known: the token or the shell is shared, so the name is what he says of himself. */
+export interface Operator {
+  readonly name: string;
+  /** Client address, or `cli`. */
+  readonly source: string;
+}
+
+export interface AdminAuditEntry {
+  /** Such as `tenant.disable`. */
+  readonly action: string;
+  /** Such as `tenant/7`. */
+  readonly target: string;
+  /** Values of fields that look like secrets are left out by themselves. */
+  readonly detail?: object;
+}
+
+export interface AdminAuditRow extends Omit<AdminAuditEntry, 'detail'> {
+  readonly id: string;
+  readonly operator: string;
+  readonly source: string;
+  readonly detail: string | null;
+  readonly createdAt: Date;
+}
+
+const SECRET_NAME = /secret|passw|pwd|token|credential|private|access_?key|api_?key/i;
+export const REDACTED = '[redacted]';
+
+/** A copy in which whatever is named like a secret is blacked out, at any depth. */
+export function redacted(value: unknown, name = ''): unknown {
+  if (SECRET_NAME.test(name) && value !== null && value !== '' && typeof value !== 'boolean') return REDACTED;
+  if (Array.isArray(value)) return value.map((item) => redacted(item, name));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redacted(item, key)]));
+}
+
+/** The audit log of the control database. */
+@Injectable()
+export class AdminAudit {
+  /** @param tx the control database's transaction in which the change itself is made */
+  async record(tx: EntityManager, by: Operator, entry: AdminAuditEntry): Promise<void> {
+    const detail = entry.detail === undefined ? null : JSON.stringify(redacted(entry.detail));
+    await tx.query(
+      'INSERT INTO im_admin_audit_logs (operator, source, action, target, detail) VALUES (?, ?, ?, ?, ?)',
+      [by.name, by.source, entry.action, entry.target, detail],
+    );
+  }
+
+  /** The newest first. @param beforeId exclusive; null for the newest page */
+  async list(manager: EntityManager, beforeId: string | null, limit: number): Promise<AdminAuditRow[]> {
+    return manager.query(
+      `SELECT id, operator, source, action, target, detail, created_at AS createdAt FROM im_admin_audit_logs
+       WHERE id < ? ORDER BY id DESC LIMIT ?`,
+      [beforeId === null ? '9223372036854775807' : beforeId, limit],
+    );
+  }
+}

@@ -62,7 +62,7 @@ export class LimitsService implements OnModuleInit {
    * refresh, which MySQL alone decides, is then counted by this node.
    * @throws AppError RATE_LIMITED, SHORT_STATE_UNAVAILABLE
    */
-  spendOfAddress(address: string, name: AddressBudget | 'admin'): void | Promise<void> {
+  spendOfAddress(address: string, name: AddressBudget): void | Promise<void> {
     const subject = addressGroup(address);
     return this.counted(name, () =>
       name === 'refresh'

@@ -6,23 +6,10 @@ import { migrateDatabase } from '../../platform/mysql/migrate.js';
 import { openDataSource, probeFlavor } from '../../platform/mysql/open-data-source.js';
 import { queryOnce } from '../../platform/mysql/query-once.js';
 import type { Schemas } from '../../platform/platform.module.js';
+import { AdminAudit, type Operator } from '../audit/audit.service.js';
 import { tenantConnection } from './tenant-snapshot.js';
 import { TenantEntity } from './tenant.entity.js';
-import { TENANT_CODE, tenantSettingsSchema, type TenantStatus } from './tenant.types.js';
-
-export interface NewTenant {
-  /** Enterprise code. */
-  readonly code: string;
-  readonly name: string;
-  /** Default: `im_<code>`. */
-  readonly dbName?: string;
-  readonly dbHost?: string;
-  readonly dbPort?: number;
-  readonly dbUser?: string;
-  /** `env:NAME` of the variable that holds the password. */
-  readonly dbSecretRef?: string;
-  readonly settings?: object;
-}
+import { TENANT_CODE, tenantSettingsSchema, type NewTenant, type TenantChange } from './tenant.types.js';
 
 export interface MigrationReport {
   readonly database: string;
@@ -33,10 +20,15 @@ export interface MigrationReport {
   readonly error?: unknown;
 }
 
+/** Who makes tenants when nobody is named: the launcher's demo world. */
+const SETUP: Operator = { name: 'system', source: 'setup' };
+
 const CREATE_LOCK_WAIT_SECONDS = 60;
 
 /** What operators do with tenants, beside the running nodes: used by the command line. Holds one connection pool: `close()` it. */
 export class TenantProvisioning {
+  private readonly audit = new AdminAudit();
+
   private constructor(
     private readonly source: DataSource,
     private readonly controlInfo: ConnectionInfo,
@@ -57,6 +49,12 @@ export class TenantProvisioning {
       statementTimeoutMs: env.MYSQL_STATEMENT_TIMEOUT_MS,
     });
     return new TenantProvisioning(source, info, env, schemas, { database: info.database, code: null, ran });
+  }
+
+  /** Over a node's own control database, which is up to date and stays open: no `close()`. */
+  static over(source: DataSource, env: ToolEnv, schemas: Schemas): TenantProvisioning {
+    const info = parseMysqlUrl(env.MYSQL_URL);
+    return new TenantProvisioning(source, info, env, schemas, { database: info.database, code: null, ran: [] });
   }
 
   close(): Promise<void> {
@@ -87,26 +85,44 @@ export class TenantProvisioning {
    * @returns the tenant's id
    * @throws AppError VALIDATION_FAILED, CONFLICT
    */
-  async create(request: NewTenant): Promise<string> {
+  async create(request: NewTenant, by: Operator = SETUP): Promise<string> {
     const row = rowOf(request);
     return this.alone(async (manager) => {
       const connection = this.connectionOf(row);
       refuseTaken(row, connection, await this.list(manager), this.controlInfo);
       await this.refuseForeignTables(connection);
       await migrateDatabase(connection, this.schemas.tenant);
-      const result = await manager.insert(TenantEntity, row);
-      return String(result.identifiers[0].id);
+      return manager.transaction(async (tx) => {
+        const result = await tx.insert(TenantEntity, row);
+        const id = String(result.identifiers[0].id);
+        const { code, name, dbName, dbHost, settings } = row;
+        const detail = { code, name, dbName, dbHost, settings: JSON.parse(settings) as object };
+        await this.audit.record(tx, by, { action: 'tenant.create', target: `tenant/${id}`, detail });
+        return id;
+      });
     });
   }
 
-  /** @returns false when it had that status already. @throws AppError TENANT_UNKNOWN */
-  async setStatus(code: string, status: TenantStatus): Promise<boolean> {
-    const repository = this.source.getRepository(TenantEntity);
-    const row = await repository.findOneBy({ code });
-    if (!row) throw new AppError('TENANT_UNKNOWN', { message: `There is no tenant with the code ${code}.` });
-    if (row.status === status) return false;
-    await repository.update({ id: row.id }, { status });
-    return true;
+  /**
+   * Changes a tenant's record; what is not given stays.
+   * @param which its code or its id
+   * @returns false when nothing was different
+   * @throws AppError TENANT_UNKNOWN, VALIDATION_FAILED
+   */
+  async change(which: { code: string } | { id: string }, change: TenantChange, by: Operator): Promise<boolean> {
+    return this.source.transaction(async (tx) => {
+      const row = await tx.findOne(TenantEntity, { where: which, lock: { mode: 'pessimistic_write' } });
+      if (!row) throw new AppError('TENANT_UNKNOWN', { message: `There is no tenant ${Object.values(which)[0]}.` });
+      const settings = change.settings === undefined ? row.settings : mergedSettings(row.settings, change.settings);
+      const { name = row.name, status = row.status } = change;
+      if (name.trim() === '' || [...name].length > 128) throw invalid('name', 'must have 1 to 128 characters');
+      if (name === row.name && status === row.status && settings === row.settings) return false;
+      await tx.update(TenantEntity, { id: row.id }, { name, status, settings });
+      const action =
+        change.status === undefined ? 'tenant.change' : `tenant.${status === 'active' ? 'enable' : 'disable'}`;
+      await this.audit.record(tx, by, { action, target: `tenant/${row.id}`, detail: { code: row.code, ...change } });
+      return true;
+    });
   }
 
   private connectionOf(row: Parameters<typeof tenantConnection>[0]): ConnectionInfo {
@@ -146,6 +162,25 @@ export class TenantProvisioning {
       await runner.release();
     }
   }
+}
+
+/** The settings as they are stored with the change in them; null takes a setting away, so that its default counts. */
+function mergedSettings(stored: string, change: Readonly<Record<string, unknown>>): string {
+  let before: object = {};
+  try {
+    before = JSON.parse(stored) as object;
+  } catch {
+    // What did not parse is replaced: that is how it is repaired.
+  }
+  const entries = Object.entries({ ...before, ...change }).filter(([, value]) => value !== null);
+  const settings = Object.fromEntries(entries);
+  const result = tenantSettingsSchema.safeParse(settings);
+  if (result.success) return JSON.stringify(settings);
+  const details = result.error.issues.map(({ path, message }) => ({
+    field: ['settings', ...path].join('.'),
+    problem: message,
+  }));
+  throw new AppError('VALIDATION_FAILED', { details });
 }
 
 type NewRow = Pick<

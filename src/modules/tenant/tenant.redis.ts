@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ENV, type Env, type ToolEnv } from '../../platform/env/env.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
+import { RedisScripts } from '../../platform/redis/redis-scripts.js';
 import { createRedisClient, type RedisClient } from '../../platform/redis/redis-clients.js';
 
 /** The channel on which "the control database has changed" is told to all nodes. */
@@ -11,7 +12,14 @@ export class TenantChanges implements OnApplicationShutdown {
   constructor(
     @Inject(ENV) private readonly env: Env,
     private readonly keys: RedisKeys,
+    private readonly scripts: RedisScripts,
   ) {}
+
+  /** Tells all nodes to read the control database again. @throws RedisUnavailable */
+  async publish(): Promise<void> {
+    const channel = this.keys.of('configChanged', {});
+    await this.scripts.command('config_changed', (client) => client.publish(channel, 'changed'));
+  }
 
   /** Calls `reload` at every message, and when the connection is there (again): messages may have been missed. */
   listen(reload: () => void): void {

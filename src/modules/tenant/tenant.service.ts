@@ -5,6 +5,7 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
 import { ENV, type Env } from '../../platform/env/env.js';
 import { AppError } from '../../platform/errors/app-error.js';
 import type { TenantId } from '../../platform/ids/ids.js';
@@ -14,7 +15,9 @@ import type { TenantConnections } from '../../platform/mysql/tenant-data-sources
 import { Logger } from '../../platform/observe/logger.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { buildSnapshot, EMPTY_SNAPSHOT, type TenantSnapshot } from './tenant-snapshot.js';
+import type { Schemas } from '../../platform/platform.module.js';
 import { TenantEntity } from './tenant.entity.js';
+import { TenantProvisioning } from './tenant.provisioning.js';
 import { TenantChanges } from './tenant.redis.js';
 import type { Tenant } from './tenant.types.js';
 
@@ -24,6 +27,8 @@ const RETRY_MS = 5_000;
 const FIRST_LOAD_TIMEOUT_MS = 60_000;
 
 type DisabledListener = (tenant: TenantId) => void;
+/** Reads rows; what it answers takes them over, in the same turn of the event loop as everything else of that reload. */
+type Part = (source: DataSource) => Promise<() => void>;
 
 /**
  * The tenants, held in the process: look-ups are synchronous and work while the control database is away. Reloaded
@@ -33,6 +38,7 @@ type DisabledListener = (tenant: TenantId) => void;
 export class TenantService implements TenantConnections, OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   private snapshot: TenantSnapshot = EMPTY_SNAPSHOT;
   private readonly listeners: DisabledListener[] = [];
+  private readonly parts: Part[] = [];
   private readonly controlInfo: ConnectionInfo;
   private readonly markReady: () => void;
   private loadedAtMs = 0;
@@ -41,7 +47,6 @@ export class TenantService implements TenantConnections, OnModuleInit, OnApplica
   private timer?: NodeJS.Timeout;
   private stopped = false;
   private readonly refreshes;
-  private readonly age;
 
   /** Resolves when the tenants were loaded for the first time. */
   readonly ready: Promise<void>;
@@ -58,7 +63,9 @@ export class TenantService implements TenantConnections, OnModuleInit, OnApplica
     this.ready = promise;
     this.markReady = resolve;
     this.refreshes = metrics.counter('im_config_refresh_total', 'Reloads of the process configuration', ['result']);
-    this.age = metrics.gauge('im_config_age_seconds', 'Seconds since the configuration was last known to be good');
+    metrics.observed('im_config_age_seconds', 'Seconds since the configuration was last known to be good', () =>
+      this.loadedAtMs === 0 ? -1 : (Date.now() - this.loadedAtMs) / 1000,
+    );
   }
 
   onModuleInit(): void {
@@ -105,6 +112,28 @@ export class TenantService implements TenantConnections, OnModuleInit, OnApplica
     this.listeners.push(listener);
   }
 
+  /** What operators do with tenants, over this node's own control database. */
+  provisioning(source: DataSource, env: Env, schemas: Schemas): TenantProvisioning {
+    return TenantProvisioning.over(source, env, schemas);
+  }
+
+  /** More of the control database that is read by every reload; asked for before the first one. */
+  also(part: Part): void {
+    this.parts.push(part);
+  }
+
+  /**
+   * After a change of the control database: this node reads it now, the others are told to.
+   * @throws AppError STORAGE_UNAVAILABLE when this node could not read it; the change itself stands
+   */
+  async announce(): Promise<void> {
+    const told = this.changes.publish().catch((error: Error) => {
+      this.log.warn({ error: error.message }, 'a change could not be told: other nodes see it at their next reload');
+    });
+    const [loaded] = await Promise.all([this.reload(), told]);
+    if (!loaded) throw new AppError('STORAGE_UNAVAILABLE');
+  }
+
   /**
    * Reads the tenants again. Calls that come while a reload runs share one more reload after it: the running one may
    * have read before their change was committed.
@@ -133,14 +162,14 @@ export class TenantService implements TenantConnections, OnModuleInit, OnApplica
     try {
       const source = await this.control.source();
       const rows = await source.getRepository(TenantEntity).find();
+      const takes = await Promise.all(this.parts.map((part) => part(source)));
+      for (const take of takes) take();
       this.take(rows);
       this.refreshes.inc({ result: 'ok' });
-      this.age.set(0);
       return true;
     } catch (error) {
       if (this.stopped) return false;
       this.refreshes.inc({ result: 'failed' });
-      if (this.loadedAtMs !== 0) this.age.set((Date.now() - this.loadedAtMs) / 1000);
       this.log.warn({ error: (error as Error).message }, 'tenants could not be loaded; the old ones stay in force');
       return false;
     }

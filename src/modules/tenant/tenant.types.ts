@@ -47,3 +47,24 @@ export interface Tenant {
 
 /** Enterprise codes; compared byte for byte. */
 export const TENANT_CODE = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
+
+export interface NewTenant {
+  /** Enterprise code. */
+  readonly code: string;
+  readonly name: string;
+  /** Default: `im_<code>`. */
+  readonly dbName?: string;
+  readonly dbHost?: string;
+  readonly dbPort?: number;
+  readonly dbUser?: string;
+  /** `env:NAME` of the variable that holds the password. */
+  readonly dbSecretRef?: string;
+  readonly settings?: object;
+}
+
+export interface TenantChange {
+  readonly name?: string;
+  readonly status?: TenantStatus;
+  /** Settings to change, by name; null takes one away. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+}

@@ -61,6 +61,10 @@ export const envSchema = z.object({
 
   JWT_SECRET: secret,
   SECRETS_KEY: secret,
+  SECRETS_KEYS_OLD: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').filter((key) => key !== '')),
   PHONE_HASH_KEY: secret,
   ADMIN_TOKEN: secret,
   LIMIT_SEND_PER_SECOND: rate.default(50),
@@ -116,6 +120,11 @@ export function loadToolEnv(source: NodeJS.ProcessEnv = process.env): ToolEnv {
 export function resolveSecret(reference: string, source: NodeJS.ProcessEnv = process.env): string | undefined {
   const name = /^env:([A-Za-z_][A-Za-z0-9_]*)$/.exec(reference)?.[1];
   return name === undefined ? undefined : source[name];
+}
+
+/** Name of the person who runs a command line. */
+export function operatorName(source: NodeJS.ProcessEnv = process.env): string | undefined {
+  return source.TENANT_OPERATOR ?? source.USER ?? source.LOGNAME;
 }
 
 function read<S extends z.ZodType>(schema: S, source: NodeJS.ProcessEnv): z.infer<S> {

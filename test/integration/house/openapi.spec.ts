@@ -33,6 +33,10 @@ const POSTS_WITHOUT_BODY = [
   'post /v1/im/groups/{topic}/join-requests/{id}/reject',
   'post /v1/im/groups/{topic}/announcements/{id}/confirm',
   'post /v1/im/invites/{code}/accept',
+  'post /v1/admin/tenants/{tenant}/disable',
+  'post /v1/admin/tenants/{tenant}/enable',
+  'post /v1/admin/reload',
+  'post /v1/admin/secrets/reseal',
 ];
 
 describe('REST as it tells of itself', () => {

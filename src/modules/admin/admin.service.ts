@@ -1,0 +1,79 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ENV, type Env } from '../../platform/env/env.js';
+import { AppError } from '../../platform/errors/app-error.js';
+import { ControlDb, CONTROL_SCHEMA } from '../../platform/mysql/control-db.js';
+import type { DatabaseSchema } from '../../platform/mysql/data-source-options.js';
+import { TENANT_SCHEMA } from '../../platform/mysql/tenant-data-sources.js';
+import { AdminAudit, redacted, type Operator } from '../audit/audit.service.js';
+import { PresenceService } from '../presence/presence.service.js';
+import { TenantService } from '../tenant/tenant.service.js';
+import type { NewTenant, Tenant, TenantChange } from '../tenant/tenant.types.js';
+import type { AuditView, NodesView, TenantView } from './dto/admin.dto.js';
+
+/** What an operator does and sees. Every change is audited in its own transaction and counts on all nodes within a second. */
+@Injectable()
+export class AdminService {
+  constructor(
+    private readonly control: ControlDb,
+    @Inject(CONTROL_SCHEMA) private readonly controlSchema: DatabaseSchema,
+    @Inject(TENANT_SCHEMA) private readonly tenantSchema: DatabaseSchema,
+    @Inject(ENV) private readonly env: Env,
+    private readonly known: TenantService,
+    private readonly log: AdminAudit,
+    private readonly presence: PresenceService,
+  ) {}
+
+  tenants(): TenantView[] {
+    return this.known.list().map(viewOf);
+  }
+
+  /** @throws AppError TENANT_UNKNOWN */
+  tenant(id: string): TenantView {
+    const tenant = this.known.list().find((one) => one.id === id);
+    if (!tenant) throw new AppError('TENANT_UNKNOWN', { message: `There is no tenant ${id}.` });
+    return viewOf(tenant);
+  }
+
+  /** @throws AppError VALIDATION_FAILED, CONFLICT, IN_PROGRESS */
+  async createTenant(request: NewTenant, by: Operator): Promise<TenantView> {
+    const id = await (await this.provisioning()).create(request, by);
+    await this.known.announce();
+    return this.tenant(id);
+  }
+
+  /** Told to all nodes also when nothing was different: the operator may repeat what a node did not hear. */
+  async changeTenant(id: string, change: TenantChange, by: Operator): Promise<TenantView> {
+    await (await this.provisioning()).change({ id }, change, by);
+    await this.known.announce();
+    return this.tenant(id);
+  }
+
+  reload(): Promise<void> {
+    return this.known.announce();
+  }
+
+  async audit(beforeId: string | null, limit: number): Promise<AuditView[]> {
+    const { manager } = await this.control.source();
+    const rows = await this.log.list(manager, beforeId, limit);
+    return rows.map(({ detail, createdAt, ...row }) => ({
+      ...row,
+      detail: detail === null ? null : (JSON.parse(detail) as object),
+      createdAt: createdAt.toISOString(),
+    }));
+  }
+
+  /** @throws RedisUnavailable */
+  async nodes(): Promise<NodesView> {
+    return { items: (await this.presence.livingNodes()).sort(), nodeId: this.presence.nodeId };
+  }
+
+  private async provisioning() {
+    const schemas = { control: this.controlSchema, tenant: this.tenantSchema };
+    return this.known.provisioning(await this.control.source(), this.env, schemas);
+  }
+}
+
+function viewOf({ id, code, name, status, settings, connection }: Tenant): TenantView {
+  const database = connection && `${connection.host}:${connection.port}/${connection.database}`;
+  return { tenantId: id, code, name, status, settings: redacted(settings) as object, database };
+}
