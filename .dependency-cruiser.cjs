@@ -12,7 +12,7 @@ const ALLOWED_ARROWS = {
   'group-message': ['audit', 'group', 'tenant', 'topic'],
   limits: ['tenant'],
   messaging: ['group-message'],
-  presence: [],
+  presence: ['relation', 'user'],
   relation: ['user'],
   sms: [],
   tenant: ['audit'],

@@ -23,13 +23,14 @@ export class AppModule {
       module: AppModule,
       imports: [
         PlatformModule.register(env, schemas),
+        // Before the users' module: `users/presence` is no uid.
+        PresenceModule,
         TenantModule,
         ConfigModule,
         AuthModule,
         LimitsModule,
         UserModule,
         RelationModule,
-        PresenceModule,
         GroupModule,
         GroupMessageModule,
         MessagingModule,

@@ -11,6 +11,7 @@ import { Evictions } from './evictions.js';
 import { Handshake } from './handshake.js';
 import { LocalSockets } from './local-sockets.js';
 import { MembershipService } from './membership.service.js';
+import { OnlineTopics } from './online-topics.js';
 import { ResyncService } from './resync.service.js';
 import { SessionGateway } from './session.gateway.js';
 import { ShutdownService } from './shutdown.service.js';
@@ -25,6 +26,7 @@ import { TopicGateway } from './topic.gateway.js';
     Handshake,
     LocalSockets,
     MembershipService,
+    OnlineTopics,
     ResyncService,
     SessionGateway,
     ShutdownService,

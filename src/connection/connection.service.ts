@@ -54,8 +54,11 @@ export class ConnectionService implements OnApplicationBootstrap {
     void client.join(userRoom(tenant, uid));
     // A logout or a disabling that came during the handshake found no socket yet: the token is asked once more.
     if (!(await this.handshake.stillStands(client))) return this.closing.close(client, 'revoked');
-    // 2. Topics, and their subscriptions between the nodes.
+    if (!client.connected) return;
+    // 2. Presence; topics, and their subscriptions between the nodes. Trouble with presence stops nobody.
+    const isWritten = this.presence.socketOpened(client);
     const topics = client.data.subscribe === 'all' ? await this.joinTopics(client) : 0;
+    await isWritten;
     if (topics === null) return void client.disconnect(true);
     // Without Redis it is ready all the same: reads go on, and the gap is told when Redis is back.
     await this.sockets.subscribed();
@@ -89,5 +92,6 @@ export class ConnectionService implements OnApplicationBootstrap {
     this.local.remove(client);
     this.connections.set(this.local.size);
     this.closing.forget(client);
+    this.presence.socketClosed(client);
   }
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ArrayMaxSize, ArrayMinSize, IsArray } from 'class-validator';
 import { ConversationService } from '../modules/conversation/conversation.service.js';
 import { MessagingService } from '../modules/messaging/messaging.service.js';
+import { PresenceService } from '../modules/presence/presence.service.js';
 import { toAppError } from '../platform/errors/to-app-error.js';
 import { AppError, type ErrorBody } from '../platform/errors/app-error.js';
 import { IsTopicName } from '../platform/http/rules.js';
@@ -29,6 +30,8 @@ interface TopicAnswer {
   readonly lastChange?: number;
   readonly readSeq?: number;
   readonly role?: string | null;
+  /** Members who are online; null while that cannot be known. */
+  readonly onlineCount?: number | null;
   readonly error?: ErrorBody;
 }
 
@@ -40,6 +43,7 @@ export class TopicGateway {
     private readonly conversations: ConversationService,
     private readonly membership: MembershipService,
     private readonly sockets: SocketServer,
+    private readonly presence: PresenceService,
   ) {}
 
   /** Each topic has its own answer: one that is refused does not fail the others. */
@@ -63,7 +67,11 @@ export class TopicGateway {
       if (!(await this.sockets.subscribed())) {
         throw new AppError('SHORT_STATE_UNAVAILABLE', { message: NOT_HEARD, retryAfterMs: 1000 });
       }
-      return { topic, ...(await this.messaging.head(actor.tenant, topic)), readSeq, role };
+      const [head, onlineCount] = await Promise.all([
+        this.messaging.head(actor.tenant, topic),
+        this.presence.onlineCount(actor.tenant, topic),
+      ]);
+      return { topic, ...head, readSeq, role, onlineCount };
     } catch (error) {
       return { topic, error: toAppError(error).toBody() };
     }

@@ -1,4 +1,6 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { hostname } from 'node:os';
+import { ENV, type Env } from '../../platform/env/env.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { Readiness } from '../../platform/observe/readiness.js';
@@ -20,9 +22,11 @@ const START_WAIT_MS = 5_000;
  * read its sockets' memberships again: a kick that was acknowledged meanwhile did not wait for it.
  */
 @Injectable()
-export class NodeLease implements OnModuleInit, OnApplicationShutdown {
+export class NodeLease implements OnModuleInit {
   /** Monotonic; taken before the renewal was sent, so that our view of the lease never ends later than Redis's. */
   private renewedAtMs = -Infinity;
+  /** Since when every renewal succeeded, monotonic. */
+  private unbrokenSinceMs = Infinity;
   private registered = false;
   private attempts = 0;
   private stopped = false;
@@ -31,6 +35,7 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
   private known: ReadonlySet<string> = new Set();
   private connections: () => number = () => 0;
   private readonly startedAt = new Date().toISOString();
+  private readonly address: string;
   private readonly lostListeners: (() => void)[] = [];
   private readonly goneListeners: ((nodes: string[]) => void)[] = [];
 
@@ -42,7 +47,9 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
     private readonly log: Logger,
     readiness: Readiness,
     metrics: Metrics,
+    @Inject(ENV) env: Pick<Env, 'HOST' | 'PORT'>,
   ) {
+    this.address = `${env.HOST === '0.0.0.0' ? hostname() : env.HOST}:${env.PORT}`;
     readiness.require('lease', () => this.stands);
     const nodes = metrics.gauge('im_nodes_living', 'Living nodes as this one sees them');
     this.reportNodes = () => nodes.set(this.known.size);
@@ -59,6 +66,11 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
   /** Is it certain that the other nodes take this one for living? */
   get stands(): boolean {
     return performance.now() - this.renewedAtMs < LEASE_MS;
+  }
+
+  /** May this node judge others by now? Right after trouble with Redis all leases are over, and nobody is dead. */
+  get mayJudge(): boolean {
+    return this.stands && performance.now() - this.unbrokenSinceMs >= LEASE_MS;
   }
 
   /** Called when this node came back under a new id after its lease had ended. */
@@ -80,11 +92,12 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
     return this.redis.livingNodes(LEASE_MS);
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  /** The last thing that this node says as one of the nodes. */
+  async end(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
     clearInterval(this.watcher);
-    if (this.registered) await this.redis.endLease(this.identity.id).catch(() => undefined);
+    if (this.registered) await this.redis.retire(this.identity.id).catch(() => undefined);
   }
 
   private async renew(): Promise<void> {
@@ -95,15 +108,18 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
       const renewed = !wasOver && (await this.redis.renewLease(this.identity.id, LEASE_MS, !this.registered));
       if (!renewed) await this.comeBack();
       this.renewedAtMs = before;
+      if (!renewed || this.unbrokenSinceMs === Infinity) this.unbrokenSinceMs = before;
       // What came while there was no lease was not delivered here.
       if (!renewed || (!this.registered && this.attempts > 1)) for (const listener of this.lostListeners) listener();
       this.registered = true;
       await this.redis.describeNode(this.identity.id, LEASE_MS, {
         started_at: this.startedAt,
+        address: this.address,
         connections: this.connections(),
       });
       this.schedule(RENEW_EVERY_MS);
     } catch (error) {
+      this.unbrokenSinceMs = Infinity;
       this.log.warn({ node: this.identity.id, error: (error as Error).message }, 'the node lease could not be renewed');
       this.schedule(RETRY_MS);
     }
@@ -112,7 +128,6 @@ export class NodeLease implements OnModuleInit, OnApplicationShutdown {
   /** The old id is dead to the others. A new one is registered first, so that every later kick waits for this node. */
   private async comeBack(): Promise<void> {
     const old = this.identity.id;
-    await this.redis.endLease(old).catch(() => undefined);
     const node = this.identity.renew();
     this.registered = false;
     this.bus.listen();

@@ -4,8 +4,20 @@ import { loadScript, RedisScripts } from '../../platform/redis/redis-scripts.js'
 
 const RENEW = loadScript(__dirname, 'renew');
 const LIVING = loadScript(__dirname, 'living');
+const RETIRE = loadScript(__dirname, 'retire');
+const DEAD = loadScript(__dirname, 'dead');
+const HOLD = loadScript(__dirname, 'hold');
 
-/** Keys and scripts of the node lease. */
+/** Nodes that an operator is shown, at most. */
+const MAX_SHOWN = 1_000;
+
+export interface NodeEntry {
+  readonly node: string;
+  /** End of its lease, milliseconds, by the clock of Redis. */
+  readonly leaseEndMs: number;
+}
+
+/** Keys and scripts of the nodes' leases. All throw RedisUnavailable. */
 @Injectable()
 export class PresenceRedis {
   constructor(
@@ -26,8 +38,9 @@ export class PresenceRedis {
     await this.scripts.command('node_pexpire', (client) => client.pexpire(key, leaseMs));
   }
 
-  async endLease(node: string): Promise<void> {
-    await this.scripts.command('node_zrem', (client) => client.zrem(this.nodesKey, node));
+  /** The node is dead for all from now on; what it left is cleared by another one. */
+  async retire(node: string): Promise<void> {
+    await this.scripts.run(RETIRE, [this.nodesKey], [node]);
     await this.scripts.command('node_del', (client) => client.unlink(this.keys.of('nodeLease', { node })));
   }
 
@@ -37,7 +50,54 @@ export class PresenceRedis {
     return { nodes, complete: complete === '1' };
   }
 
+  /** Nodes that ended and are not cleared yet. */
+  async deadNodes(most: number): Promise<NodeEntry[]> {
+    return entriesOf((await this.scripts.run(DEAD, [this.nodesKey], [most])) as string[]);
+  }
+
+  /** Takes or prolongs the right to clear up after a node. @returns false when somebody else has it */
+  async holdReaper(node: string, owner: string, ms: number): Promise<boolean> {
+    const [status] = (await this.scripts.run(HOLD, [this.keys.of('nodeReaper', { node })], [owner, ms])) as [string];
+    return status === 'HELD';
+  }
+
+  /** A dead node that is cleared needs no entry any more. */
+  async forgetNode(node: string): Promise<void> {
+    await this.scripts.command('node_zrem', (client) => client.zrem(this.nodesKey, node));
+  }
+
+  async isReady(): Promise<boolean> {
+    const found = await this.scripts.command('presence_ready', (client) => client.exists(this.readyKey));
+    return found === 1;
+  }
+
+  async setReady(): Promise<void> {
+    await this.scripts.command('presence_set_ready', (client) => client.set(this.readyKey, '1'));
+  }
+
+  /** All nodes with an entry, and what they said of themselves. */
+  async describeAll(): Promise<(NodeEntry & { readonly fields: Record<string, string> })[]> {
+    const flat = await this.scripts.command('nodes_all', (client) =>
+      client.zrangebyscore(this.nodesKey, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, MAX_SHOWN),
+    );
+    return Promise.all(
+      entriesOf(flat).map(async (entry) => {
+        const key = this.keys.of('nodeLease', { node: entry.node });
+        return { ...entry, fields: await this.scripts.command('node_hgetall', (client) => client.hgetall(key)) };
+      }),
+    );
+  }
+
   private get nodesKey(): string {
     return this.keys.of('nodes', {});
   }
+
+  private get readyKey(): string {
+    return this.keys.of('presenceReady', {});
+  }
+}
+
+/** `[node, score, node, score, …]` */
+function entriesOf(flat: readonly string[]): NodeEntry[] {
+  return flat.flatMap((node, index) => (index % 2 === 0 ? [{ node, leaseEndMs: Number(flat[index + 1]) }] : []));
 }

@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { AppError, invalid } from '../../platform/errors/app-error.js';
 import type { Actor, UserId } from '../../platform/ids/ids.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
+import { UserService } from '../user/user.service.js';
 import { RelationCaches } from './relation.redis.js';
 import {
   countList,
@@ -40,6 +41,7 @@ export class RelationChanges {
   constructor(
     private readonly sources: TenantDataSources,
     private readonly caches: RelationCaches,
+    private readonly users: UserService,
   ) {}
 
   /**
@@ -60,7 +62,10 @@ export class RelationChanges {
       if (known?.state !== 'pending') await putRequest(tx, actor.uid, target, message);
       return { id: (await requestOf(tx, actor.uid, target))?.id ?? null, state: 'pending' };
     });
-    if (asked.state === 'accepted') await this.caches.friends.invalidate(actor.tenant, [actor.uid, target]);
+    if (asked.state === 'accepted') {
+      await this.caches.friends.invalidate(actor.tenant, [actor.uid, target]);
+      this.sightChanged(actor, target);
+    }
     return asked;
   }
 
@@ -71,6 +76,7 @@ export class RelationChanges {
       await this.makeFriends(tx, actor.uid, other);
     });
     await this.caches.friends.invalidate(actor.tenant, [actor.uid, from]);
+    this.sightChanged(actor, from);
   }
 
   /** As `accept`. */
@@ -86,7 +92,9 @@ export class RelationChanges {
   /** Repeating it changes nothing. @throws AppError SHORT_STATE_UNAVAILABLE when it is stored and not yet confirmed */
   async unfriend(actor: Actor, target: UserId): Promise<void> {
     await this.change(actor, target, (tx) => deleteFriends(tx, actor.uid, target), false);
-    confirmed(await this.caches.friends.invalidate(actor.tenant, [actor.uid, target]));
+    const gone = await this.caches.friends.invalidate(actor.tenant, [actor.uid, target]);
+    this.sightChanged(actor, target);
+    confirmed(gone);
   }
 
   /** Ends requests and the other's following, too. @throws as `unfriend`, NOT_FOUND, CONFLICT (the list is full) */
@@ -101,12 +109,14 @@ export class RelationChanges {
       this.caches.blocks.invalidate(actor.tenant, [actor.uid]),
       this.caches.follows.invalidate(actor.tenant, [target]),
     ]);
+    this.sightChanged(actor, target);
     confirmed(gone.every(Boolean));
   }
 
   async unblock(actor: Actor, target: UserId): Promise<void> {
     await this.change(actor, target, (tx) => deleteBlock(tx, actor.uid, target), false);
     await this.caches.blocks.invalidate(actor.tenant, [actor.uid]);
+    this.sightChanged(actor, target);
   }
 
   /** @throws AppError NOT_FOUND, BLOCKED, CONFLICT (the list is full) */
@@ -122,6 +132,12 @@ export class RelationChanges {
   async unfollow(actor: Actor, target: UserId): Promise<void> {
     await this.change(actor, target, (tx) => deleteFollow(tx, actor.uid, target), false);
     await this.caches.follows.invalidate(actor.tenant, [actor.uid]);
+  }
+
+  /** What the two may see of each other's presence has changed. */
+  private sightChanged({ tenant, uid }: Actor, other: UserId): void {
+    this.users.sightChanged(tenant, uid, other);
+    this.users.sightChanged(tenant, other, uid);
   }
 
   /** @param mustBeThere false for what takes away: that works on users who are gone, too */

@@ -35,6 +35,8 @@ export class RelationService {
       }),
     );
     await this.caches.friends.invalidate(tenant, [a, b]);
+    this.users.sightChanged(tenant, a, b);
+    this.users.sightChanged(tenant, b, a);
   }
 
   async areFriends(tenant: TenantId, a: UserId, b: UserId): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In, type EntityManager } from 'typeorm';
 import { AppError, invalid } from '../../platform/errors/app-error.js';
-import { asUserId, isDecimalId, type TenantId, type UserId } from '../../platform/ids/ids.js';
+import { asUserId, compareIds, isDecimalId, type TenantId, type UserId } from '../../platform/ids/ids.js';
 import { duplicateKeyName, isDuplicate } from '../../platform/mysql/mysql-errors.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import { RedisUnavailable } from '../../platform/redis/redis-scripts.js';
@@ -30,9 +30,13 @@ interface PrivacyRow {
   readonly add_to_groups: Audience | null;
 }
 
+type SightListener = (tenant: TenantId, uid: UserId, watcher?: UserId) => void;
+
 /** The users of a tenant. */
 @Injectable()
 export class UserService {
+  private readonly sightListeners: SightListener[] = [];
+
   constructor(
     private readonly sources: TenantDataSources,
     private readonly caches: UserCaches,
@@ -67,6 +71,44 @@ export class UserService {
     return found as Map<UserId, Privacy>;
   }
 
+  /** When users were last seen, milliseconds since the epoch; who never was is missing. */
+  async lastSeen(tenant: TenantId, uids: readonly UserId[]): Promise<Map<UserId, number>> {
+    const ids = uids.filter(isDecimalId);
+    if (ids.length === 0) return new Map();
+    const rows = await this.sources.run(tenant, (db) =>
+      db.of(UserEntity, (rows) => rows.find({ select: { id: true, lastSeenAt: true }, where: { id: In(ids) } })),
+    );
+    return new Map(rows.flatMap(({ id, lastSeenAt }) => (lastSeenAt ? [[asUserId(id), lastSeenAt.getTime()]] : [])));
+  }
+
+  /** Writes when users were last seen, milliseconds since the epoch, in one statement. It never goes back. */
+  async seen(tenant: TenantId, seen: ReadonlyMap<UserId, number>): Promise<void> {
+    // In the order of the key, so that two nodes do not wait for each other.
+    const rows = [...seen].filter(([uid]) => isDecimalId(uid)).sort(([a], [b]) => compareIds(a, b));
+    if (rows.length === 0) return;
+    const values = rows.map(() => 'SELECT ? AS id, CAST(? AS DATETIME(3)) AS at').join(' UNION ALL ');
+    await this.sources.run(tenant, (db) =>
+      db.query(
+        `UPDATE im_users u JOIN (${values}) s ON s.id = u.id
+         SET u.last_seen_at = GREATEST(COALESCE(u.last_seen_at, s.at), s.at), u.updated_at = u.updated_at`,
+        rows.flatMap(([uid, seenMs]) => [BigInt(uid), new Date(seenMs)]),
+      ),
+    );
+  }
+
+  /** Called on this node after a change of what others may see of a user's presence, once it is committed. */
+  onSightChanged(listener: SightListener): void {
+    this.sightListeners.push(listener);
+  }
+
+  /**
+   * To be called after a privacy setting, a friendship or a block was changed, committed, and its cached copies are gone.
+   * @param watcher the only one whom it concerns; absent = everybody
+   */
+  sightChanged(tenant: TenantId, uid: UserId, watcher?: UserId): void {
+    for (const listener of this.sightListeners) listener(tenant, uid, watcher);
+  }
+
   /** Keeps the profile of a user who went offline for longer; without Redis there is nothing to keep. */
   async keepProfile(tenant: TenantId, uid: UserId): Promise<void> {
     await this.caches.profiles.extend(tenant, uid, OFFLINE_PROFILE_TTL_SECONDS).catch((error: unknown) => {
@@ -93,7 +135,9 @@ export class UserService {
       );
     }
     if (changesProfile) await this.caches.profiles.invalidate(tenant, [uid]);
-    if (changesPrivacy && !(await this.caches.privacy.invalidate(tenant, [uid]))) {
+    const confirmed = !changesPrivacy || (await this.caches.privacy.invalidate(tenant, [uid]));
+    if (changesPrivacy) this.sightChanged(tenant, uid);
+    if (!confirmed) {
       throw new AppError('SHORT_STATE_UNAVAILABLE', {
         message: 'The change is stored but not yet confirmed on all nodes; repeat the call.',
       });

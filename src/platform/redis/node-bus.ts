@@ -12,6 +12,7 @@ import { RedisScripts } from './redis-scripts.js';
 type Parcel =
   | { readonly id: string; readonly from: string; readonly kind: string; readonly payload: unknown }
   | { readonly re: string; readonly by: string; readonly ok: boolean }
+  | { readonly from: string; readonly tell: string; readonly payload: unknown }
   | { readonly probe: string };
 
 type RequestHandler = (payload: never) => Promise<void> | void;
@@ -40,6 +41,8 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
   private readonly handlers = new Map<string, RequestHandler>();
   private readonly waiting = new Map<string, (by: string, ok: boolean) => void>();
   private readonly sub: RedisClient;
+  private readonly listeners = new Map<string, (payload: never) => void>();
+  private readonly gapListeners: (() => void)[] = [];
   private inbox = '';
   private readonly probe = new DeafnessProbe(
     (token) => this.publish(this.identity.id, { probe: token }),
@@ -59,10 +62,16 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
     this.sub = createRedisClient(env, 'sub');
     this.sub.on('error', () => undefined);
     this.sub.on('message', (_channel: string, text: string) => void this.receive(text));
+    this.sub.on('ready', () => {
+      for (const listener of this.gapListeners) listener();
+    });
   }
 
   onModuleInit(): void {
     this.listen();
+    this.sub.subscribe(this.keys.of('nodeBroadcast', {})).catch((error: Error) => {
+      this.log.warn({ error: error.message }, 'the channel of all nodes is not subscribed');
+    });
     this.probe.start();
   }
 
@@ -80,6 +89,28 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
   handle<P>(kind: string, handler: (payload: P) => Promise<void> | void): void {
     if (this.handlers.has(kind)) throw new Error(`two handlers for the node request ${kind}`);
     this.handlers.set(kind, handler as RequestHandler);
+  }
+
+  /**
+   * Tells all nodes, this one included, something that is not answered; who is away misses it.
+   * @throws RedisUnavailable when the others were not told; this node was, all the same
+   */
+  async tellAll(kind: string, payload: unknown): Promise<void> {
+    this.listeners.get(kind)?.(payload as never);
+    const parcel: Parcel = { from: this.identity.id, tell: kind, payload };
+    const channel = this.keys.of('nodeBroadcast', {});
+    await this.scripts.command('publish', (client) => client.publish(channel, JSON.stringify(parcel)));
+  }
+
+  /** Registers what this node does when something is told to all. */
+  onTold<P>(kind: string, listener: (payload: P) => void): void {
+    if (this.listeners.has(kind)) throw new Error(`two listeners for what is told as ${kind}`);
+    this.listeners.set(kind, listener as (payload: never) => void);
+  }
+
+  /** Called whenever the subscriber is connected (again): what was told meanwhile was missed. */
+  onGap(listener: () => void): void {
+    this.gapListeners.push(listener);
   }
 
   /**
@@ -140,6 +171,11 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
     try {
       parcel = JSON.parse(text) as Parcel;
     } catch {
+      return;
+    }
+    if ('tell' in parcel) {
+      // What this node says itself it hears at once.
+      if (parcel.from !== this.identity.id) this.listeners.get(parcel.tell)?.(parcel.payload as never);
       return;
     }
     if ('probe' in parcel) return this.probe.heard(parcel.probe);

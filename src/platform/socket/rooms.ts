@@ -1,4 +1,4 @@
-import type { TenantId, Topic, UserId } from '../ids/ids.js';
+import { asTenantId, asTopic, type TenantId, type Topic, type UserId } from '../ids/ids.js';
 
 /** Socket.IO's adapter takes every room name of this length for a socket id and publishes it to all nodes. */
 const SOCKET_ID_LENGTH = 20;
@@ -13,3 +13,9 @@ export const userRoom = (tenant: TenantId, uid: UserId): string => named(`${tena
 
 /** Is it the room of a topic whose members change? */
 export const isMembersRoom = (room: string): boolean => /^\d+:t:(grp|room)_/.test(room);
+
+/** Whose room it is, the reverse of `topicRoom`; null for a room of another kind. */
+export function topicOfRoom(room: string): { readonly tenant: TenantId; readonly topic: Topic } | null {
+  const match = /^(\d+):t:(.*?)_?$/.exec(room);
+  return match && { tenant: asTenantId(match[1]), topic: asTopic(match[2]) };
+}

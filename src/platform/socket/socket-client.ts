@@ -12,6 +12,8 @@ export interface SocketData {
   expiresAtMs: number;
   /** Raised whenever the user's membership of any topic changed; a join decided before is decided again. */
   membershipChanges: number;
+  /** When the client last asked something, milliseconds since the epoch; absent = never. */
+  activeAtMs?: number;
 }
 
 export type ClientSocket = Socket<Record<string, never>, Record<string, never>, Record<string, never>, SocketData>;

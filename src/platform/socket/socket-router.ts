@@ -88,6 +88,7 @@ export class SocketRouter implements OnModuleInit {
     const route = typeof event === 'string' ? this.routes.get(event) : undefined;
     const stop = this.seconds.startTimer({ event: route?.event ?? 'unknown' });
     this.running += 1;
+    client.data.activeAtMs = Date.now();
     const answer = await this.dispatch(route, client, args);
     this.running -= 1;
     stop({ result: answer instanceof RawJson || answer.ok ? 'ok' : (answer.error as { code: string }).code });
