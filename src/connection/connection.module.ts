@@ -16,6 +16,7 @@ import { ResyncService } from './resync.service.js';
 import { SessionGateway } from './session.gateway.js';
 import { ShutdownService } from './shutdown.service.js';
 import { TopicGateway } from './topic.gateway.js';
+import { TypingGateway } from './typing.gateway.js';
 
 @Module({
   imports: [AuthModule, ConversationModule, GroupModule, LimitsModule, MessagingModule, PresenceModule],
@@ -31,6 +32,7 @@ import { TopicGateway } from './topic.gateway.js';
     SessionGateway,
     ShutdownService,
     TopicGateway,
+    TypingGateway,
   ],
   exports: [ShutdownService],
 })

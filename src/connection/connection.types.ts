@@ -12,6 +12,7 @@ declare module '../platform/socket/events.js' {
       readonly topics: number;
     };
     'session:closing': { readonly reason: ClosingReason; readonly reconnectAfterMs: number };
+    'topic:typing': { readonly topic: string; readonly uid: string };
     /** Realtime was dropped; absent topics mean all. */
     'topic:resync': { readonly topics?: readonly string[] };
   }

@@ -61,7 +61,8 @@ export class Departures implements OnApplicationShutdown {
     this.waiting.clear();
     await inChunks(left, async (departure) => {
       if (departure.session !== null) await this.redis.markOffline(departure.tenant, departure.uid, departure.session);
-      if (!othersLive) await this.conclude(departure, await this.redis.settleOffline(departure.tenant, departure.uid, 0));
+      if (!othersLive)
+        await this.conclude(departure, await this.redis.settleOffline(departure.tenant, departure.uid, 0));
     });
     await this.lastSeen.flush();
   }

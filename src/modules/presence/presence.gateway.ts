@@ -14,18 +14,18 @@ export class PresenceGateway {
     private readonly watches: Watches,
   ) {}
 
-  @SocketEvent('presence:get', UidsDto)
+  @SocketEvent('presence:get', UidsDto, 'read')
   async get(client: ClientSocket, { uids }: UidsDto): Promise<{ presences: Presence[] }> {
     const { tenant, uid } = client.data.actor;
     return { presences: await this.query.presences(tenant, uid, uids) };
   }
 
-  @SocketEvent('presence:watch', UidsDto)
+  @SocketEvent('presence:watch', UidsDto, 'read')
   async watch(client: ClientSocket, { uids }: UidsDto): Promise<{ presences: Presence[] }> {
     return { presences: await this.watches.watch(client, uids) };
   }
 
-  @SocketEvent('presence:unwatch', UidsDto)
+  @SocketEvent('presence:unwatch', UidsDto, 'read')
   async unwatch(client: ClientSocket, { uids }: UidsDto): Promise<{ presences: Presence[] }> {
     return { presences: await this.watches.unwatch(client, uids) };
   }

@@ -96,7 +96,12 @@ export class SessionRedis {
     return { online: state === 'online', version, lastSeenMs: Number(seen), devices: [...new Set(devices)].sort() };
   }
 
-  private run(script: RedisScript, tenant: TenantId, uid: UserId, args: readonly (string | number)[]): Promise<unknown> {
+  private run(
+    script: RedisScript,
+    tenant: TenantId,
+    uid: UserId,
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
     const params = { t: tenant, uid };
     const keys = [
       this.keys.of('presenceUser', params),

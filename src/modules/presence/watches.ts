@@ -181,12 +181,17 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
     this.observe(entry, change);
   }
 
-  private observe(entry: Watched, news: Pick<PresenceChange, 'online' | 'version' | 'lastSeenMs'>, asker?: ClientSocket) {
+  private observe(
+    entry: Watched,
+    news: Pick<PresenceChange, 'online' | 'version' | 'lastSeenMs'>,
+    asker?: ClientSocket,
+  ) {
     const { online, version, lastSeenMs } = news;
     const isNew = entry.online !== online;
     Object.assign(entry, { online, version, lastSeenMs });
     if (!isNew) return;
-    for (const [client, sight] of entry.watchers) if (sight.presence && client !== asker) this.tell(client, entry, sight);
+    for (const [client, sight] of entry.watchers)
+      if (sight.presence && client !== asker) this.tell(client, entry, sight);
   }
 
   private tell(client: ClientSocket, { uid, online, lastSeenMs }: Watched, sight: PresenceSight): void {

@@ -188,6 +188,12 @@ export class SocketServer implements OnApplicationBootstrap {
     target.to(room).emit(event, payload);
   }
 
+  /** As `emit`, but for the sockets that are in another room, too. */
+  emitExcept<E extends ServerEventName>(room: string, except: string, event: E, payload: ServerEvents[E]): void {
+    const target = this.env.GROUP_FANOUT_ENABLED ? this.namespace : this.namespace.local;
+    target.to(room).except(except).emit(event, payload);
+  }
+
   /** Sends to one socket of this node. */
   emitTo<E extends ServerEventName>(client: ClientSocket, event: E, payload: ServerEvents[E]): void {
     (client as unknown as { emit(name: string, body: unknown): void }).emit(event, payload);

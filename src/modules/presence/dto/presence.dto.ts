@@ -34,7 +34,11 @@ export class PresenceView {
   })
   state: string;
 
-  @ApiPropertyOptional({ type: String, format: 'date-time', description: 'of a user who is offline, where he shows it' })
+  @ApiPropertyOptional({
+    type: String,
+    format: 'date-time',
+    description: 'of a user who is offline, where he shows it',
+  })
   lastSeenAt?: string;
 
   @ApiPropertyOptional({ type: [String], description: 'kinds of device that a user is online with' })
