@@ -10,6 +10,7 @@ const { complain, say, withProgress } = require('./log');
 const { getMysql97 } = require('./mysql97');
 const { startMysql } = require('./mysql-server');
 const { ProcessRecords } = require('./processes');
+const { startRedisCluster } = require('./redis-cluster');
 const { chooseStarter } = require('./services');
 const { ensureBuild, ensureDependencies } = require('./setup');
 
@@ -18,6 +19,11 @@ const fastArgs = ['--innodb-flush-log-at-trx-commit=2', '--sync-binlog=0'];
 // Faults are injected with DEBUG.
 const testRedisConfig = ['enable-debug-command local'];
 const neededMb = 1000;
+/** Repeated on a Redis Cluster, by project: sends, pages, rebases, copies; changes, kicks and several nodes. */
+const clusterSpecs = {
+  integration: ['integration/group-message/', 'field-reports/paused-fill'],
+  e2e: ['e2e/changes', 'e2e/main-job'],
+};
 
 /** Splits the words after `npm test --` into projects (and `checks`) that are named, and what is passed on to Jest. */
 function chooseWork(words, allProjects) {
@@ -55,6 +61,7 @@ class TestRun {
     const env = needsServers ? await this.startServers() : {};
     await this.jest('tests', work.projects, work.args, env);
     if (work.projects.includes('integration')) await this.repeatOnMysql97(work.args, env);
+    if (work.args.length === 0) await this.repeatOnCluster(work.projects, env);
   }
 
   async prepare() {
@@ -136,6 +143,24 @@ class TestRun {
     const options = { name: 'mysql97', dir, logFile, program, extraArgs: fastArgs, signal, records };
     const mysql = await this.keep(startMysql(options));
     await this.jest(`tests on ${mysql.title}`, ['integration'], args, { ...env, MYSQL_URL: mysql.url });
+  }
+
+  /** What the message pipeline asks of Redis, on three masters: keys of one script in one slot, sharded subscriptions. */
+  async repeatOnCluster(projects, env) {
+    const repeated = projects.filter((name) => name in clusterSpecs);
+    if (repeated.length === 0) return;
+    const { signal, records } = this;
+    let cluster;
+    try {
+      cluster = await this.keep(startRedisCluster({ dir: path.join(this.folder, 'redis-cluster'), signal, records }));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      complain(`!!! SKIPPED: the pipeline's tests were NOT repeated on a Redis Cluster: ${error.message}`);
+      return;
+    }
+    const patterns = repeated.flatMap((name) => clusterSpecs[name]);
+    const args = ['--testPathPatterns', ...patterns];
+    await this.jest('tests on a Redis Cluster', repeated, args, { ...env, REDIS_URL: cluster.url });
   }
 
   async end() {

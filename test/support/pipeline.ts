@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { AdmissionService } from '../../src/modules/group-message/admission.service.js';
 import { BatchWriter } from '../../src/modules/group-message/batch-writer.js';
@@ -22,7 +22,7 @@ import { Logger } from '../../src/platform/observe/logger.js';
 import { Metrics } from '../../src/platform/observe/metrics.js';
 import { RedisKeys } from '../../src/platform/redis/keys.js';
 import { RedisScripts } from '../../src/platform/redis/redis-scripts.js';
-import { RedisClients } from '../../src/platform/redis/redis-clients.js';
+import { createRedisClient, RedisClients } from '../../src/platform/redis/redis-clients.js';
 import { SocketServer } from '../../src/platform/socket/socket-server.js';
 import { schemas } from '../../src/schema.js';
 import { Container } from './pipeline-container.js';
@@ -142,7 +142,8 @@ export class PipelineWorld {
     readonly env: Env,
     readonly info: ConnectionInfo,
   ) {
-    this.client = new Redis(env.REDIS_URL);
+    // Of a single server or of a cluster: a test touches the keys of one topic at a time, which share a slot.
+    this.client = createRedisClient(env, 'sub') as Redis;
     this.keyNames = new RedisKeys(env);
   }
 
