@@ -12,6 +12,7 @@ const benches = {
   send: () => require('./send/bench'),
   fanout: () => require('./fanout/bench'),
   history: () => require('./history/bench'),
+  presence: () => require('./presence/bench'),
 };
 
 function usage() {

@@ -9,6 +9,8 @@ import { MembershipService } from './membership.service.js';
 
 /** Sockets that were told to ask again come spread over this time. */
 const SPREAD_MS = 5_000;
+/** After the end of another node, which was noticed late enough: what it had not told is due within its lease and 5 s. */
+const SPREAD_OF_ENDS_MS = 2_500;
 const REREAD_RETRY_MS = 1_000;
 
 /**
@@ -35,7 +37,7 @@ export class ResyncService implements OnApplicationBootstrap {
     this.sockets.onGap(() => this.resyncAll());
     this.presence.onOthersGone((nodes) => {
       this.log.warn({ nodes }, 'other nodes ended; what they acknowledged last may not have been delivered');
-      this.resyncAll();
+      this.resyncAll(SPREAD_OF_ENDS_MS);
       // Nor may what they had stored about members have been told.
       this.membership.rereadAll().catch((error: Error) => {
         this.log.warn({ error: error.message }, 'memberships could not be read again after the end of a node');
@@ -69,14 +71,14 @@ export class ResyncService implements OnApplicationBootstrap {
     this.resyncAll();
   }
 
-  private resyncAll(): void {
+  private resyncAll(spreadMs = SPREAD_MS): void {
     for (const client of this.local.all()) {
       if (this.pending.has(client)) continue;
       this.pending.add(client);
       setTimeout(() => {
         this.pending.delete(client);
         this.sockets.emitTo(client, 'topic:resync', {});
-      }, Math.random() * SPREAD_MS).unref();
+      }, Math.random() * spreadMs).unref();
     }
   }
 }

@@ -89,7 +89,7 @@ export class FaultStage {
   users: TestUser[] = [];
   /** To look at what Redis holds and to harm it; comes back by itself after a restart. */
   readonly redisClient: Redis;
-  private tenant = '';
+  tenant = '';
   private sending = false;
   private senders: Promise<void>[] = [];
   private counter = 0;
