@@ -10,6 +10,7 @@ const ALLOWED_ARROWS = {
   conversation: ['group', 'group-message', 'messaging'],
   group: ['presence', 'tenant', 'topic', 'user'],
   'group-message': ['audit', 'group', 'tenant', 'topic'],
+  idempotency: [],
   limits: ['tenant'],
   messaging: ['group-message'],
   presence: ['relation', 'user'],

@@ -6,6 +6,7 @@ import { ConfigModule } from './modules/config/config.module.js';
 import { ConversationModule } from './modules/conversation/conversation.module.js';
 import { GroupModule } from './modules/group/group.module.js';
 import { GroupMessageModule } from './modules/group-message/group-message.module.js';
+import { IdempotencyModule } from './modules/idempotency/idempotency.module.js';
 import { LimitsModule } from './modules/limits/limits.module.js';
 import { MessagingModule } from './modules/messaging/messaging.module.js';
 import { PresenceModule } from './modules/presence/presence.module.js';
@@ -29,6 +30,7 @@ export class AppModule {
         ConfigModule,
         AuthModule,
         LimitsModule,
+        IdempotencyModule,
         UserModule,
         RelationModule,
         GroupModule,

@@ -9,6 +9,7 @@ import { SessionEntity } from './modules/auth/session.entity.js';
 import { FriendEntity } from './modules/relation/friend.entity.js';
 import { TenantEntity } from './modules/tenant/tenant.entity.js';
 import { UserEntity } from './modules/user/user.entity.js';
+import { IdempotencyKeys1764000000400 } from './migrations/tenant/0040-idempotency-keys.js';
 import { CreateTenants1763000000010 } from './migrations/control/0001-tenants.js';
 import { SysConfig1763000000020 } from './migrations/control/0002-sys-config.js';
 import { DictTypes1763000000030 } from './migrations/control/0003-dict-types.js';
@@ -73,6 +74,7 @@ export const schemas: Schemas = {
       AuditLogs1764000000230,
       TopicCursors1764000000240,
       MessageHidesByMessage1764000000250,
+      IdempotencyKeys1764000000400,
       Captchas1764000000450,
       ActionTokens1764000000460,
       UserPhones1764000000470,

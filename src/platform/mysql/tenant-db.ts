@@ -2,6 +2,7 @@ import type { Pool } from 'mysql2';
 import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import type { TenantId } from '../ids/ids.js';
 import { AppError } from '../errors/app-error.js';
+import { marked } from './commit-mark.js';
 import { isDeadlock, isLockWait } from './mysql-errors.js';
 import type { WriterPool } from './writer-pool.js';
 import type { Flavor } from './session-settings.js';
@@ -54,9 +55,12 @@ export class TenantDb {
    * outside the database: events are told after this has returned.
    */
   async transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    const mark = marked(this.tenant, work);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.bounded(this.source.transaction(work), 2);
+        const result = await this.bounded(this.source.transaction(mark.work), 2);
+        mark.committed();
+        return result;
       } catch (error) {
         if (attempt === TRANSACTION_TRIES || !(isDeadlock(error) || isLockWait(error))) throw error;
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 30 * attempt));

@@ -231,6 +231,13 @@ export const KEY_FAMILIES = {
     owner: 'platform/redis',
     what: 'uses in the present window, or what is left of a budget; count and expiry are one script',
   },
+  idempotency: {
+    pattern: '<t>:idem:{<uid>:<key>}',
+    type: 'hash state, digest, owner, answer',
+    ttl: '60 s while the call runs, then 24 h',
+    owner: 'idempotency',
+    what: 'Idempotency-Key of a REST write: who is at work, what was answered; MySQL has the last word',
+  },
   sessionRevoked: {
     pattern: '<t>:session:{<sid>}:revoked',
     type: 'string 1, or 0 and the run id',

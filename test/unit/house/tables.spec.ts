@@ -11,6 +11,7 @@ const WITHOUT_ENTITY: Record<string, string> = {
   im_captchas: 'captcha',
   im_action_tokens: 'captcha',
   im_admin_audit_logs: 'audit',
+  im_idempotency_keys: 'idempotency',
   hg_sys_config: 'config',
   hg_sys_dict_type: 'config',
   hg_sys_dict_data: 'config',
