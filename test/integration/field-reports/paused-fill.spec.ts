@@ -8,6 +8,7 @@ import { RedisUnavailable } from '../../../src/platform/redis/redis-scripts.js';
 import { actor, draft, PipelineWorld, TENANT, type PipelineNode } from '../../support/pipeline.js';
 import type { Container } from '../../support/pipeline-container.js';
 import { until } from '../../support/until.js';
+import { Holder } from '../group-message/rows.js';
 
 /** B36: a slow reader writes back what he read before a change. The sets of hot messages and of own deletions. */
 const MARKER = 'heron-on-the-roof';
@@ -175,6 +176,57 @@ describe('a page that was read before a recall', () => {
     await recall(b).catch((error: unknown) => expect(error).toMatchObject({ retryable: true }));
     b.hooks.script = undefined;
     await expectGone();
+  });
+
+  it('goes also when Redis forgot the open change, was filled with the old text, and failed right after the commit', async () => {
+    await warm();
+    const changing = pauseScript(b, 'hot_open', 'after');
+    const done = recall(b);
+    await changing.reached;
+    await world.client.unlink(world.keys(topic).hot, world.keys(topic).hotMeta);
+    await warm();
+    let refused = 0;
+    b.hooks.script = (name, run) => {
+      if (name !== 'hot_close' || refused === 2) return run();
+      refused += 1;
+      return Promise.reject(new RedisUnavailable());
+    };
+    changing.go();
+    await expect(done).rejects.toMatchObject({ code: 'SHORT_STATE_UNAVAILABLE', retryable: true });
+    // Nobody repeats the call: the node closes what it owes.
+    for (const node of [a, b]) {
+      await until('the old text is gone from the hot set', async () => {
+        const { messages, source } = await page(node);
+        return source === 'hot' && messages[0].status === 'recalled';
+      });
+    }
+    expect(refused).toBe(2);
+    await expectGone();
+  });
+
+  it('is not changed past a permission that is being changed: the change waits, and sees it', async () => {
+    const holder = new Holder(world.info);
+    try {
+      // As the group module does: the permission and the topic's number of it, in one transaction.
+      await holder.run('START TRANSACTION');
+      await holder.run(`UPDATE im_topic_seq SET acl_version = acl_version + 1 WHERE topic = '${topic}'`);
+      await holder.run(`UPDATE im_group_members SET state = 'kicked' WHERE group_id = ${topic.slice(4)} AND uid = 2`);
+      const done = recall(b).then(
+        () => 'recalled',
+        (error: { code: string }) => error.code,
+      );
+      await until('the change waits for the permission', async () => {
+        const waits = await world.sql<{ waits: string }>(
+          "SELECT COUNT(*) AS waits FROM information_schema.processlist WHERE info LIKE '%im_topic_seq%SHARE MODE'",
+        );
+        return Number(waits[0].waits) > 0;
+      });
+      await holder.run('COMMIT');
+      expect(await done).toBe('NOT_MEMBER');
+      expect((await world.rows(topic))[0]).toMatchObject({ status: 'normal' });
+    } finally {
+      holder.end();
+    }
   });
 
   it('stays as it was when Redis fails before it: the recall is refused, not half done', async () => {
