@@ -64,7 +64,7 @@ export class AdminService {
 
   /** @throws RedisUnavailable */
   async nodes(): Promise<NodesView> {
-    return { items: (await this.presence.livingNodes()).sort(), nodeId: this.presence.nodeId };
+    return { items: await this.presence.describeNodes(), nodeId: this.presence.nodeId };
   }
 
   private async provisioning() {

@@ -28,7 +28,8 @@ interface Pending {
   anew: boolean;
 }
 
-const FLUSH_AFTER_MS = 10;
+/** Long enough that many who connect at the same time share the write of a topic; a count does not wait for it. */
+const FLUSH_AFTER_MS = 200;
 const RETRY_MS = 1_000;
 const CHUNK = 100;
 /** Sets and indexes live 24 h and are prolonged in this many parts, one a minute. */
@@ -93,7 +94,7 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
     const known = this.big.get(key);
     if (known !== undefined) return known;
     try {
-      if (this.pending.has(key)) await this.flush();
+      await this.flushTopic(key);
       const count = await this.redis.count(await this.livingNodes(), tenant, topic);
       if (count > BIG) this.big.set(key, count);
       return count;
@@ -124,6 +125,13 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
     this.timer = undefined;
     this.flushing = this.write().finally(() => (this.flushing = undefined));
     await this.flushing;
+  }
+
+  private async flushTopic(key: string): Promise<void> {
+    const pending = this.pending.get(key);
+    if (!pending || !this.lease.stands) return;
+    this.pending.delete(key);
+    await this.writeTopic(pending);
   }
 
   private async write(): Promise<void> {

@@ -89,6 +89,10 @@ const VALID: Record<string, object> = {
   'topic:changes': { topic: 'grp_1', afterChange: 0 },
   'topic:read': { topic: 'grp_1', seq: 1 },
   'topic:received': { topic: 'grp_1', seq: 1 },
+  'topic:typing': { topic: 'grp_1' },
+  'presence:get': { uids: ['1'] },
+  'presence:watch': { uids: ['1'] },
+  'presence:unwatch': { uids: ['1'] },
   'session:heartbeat': {},
   'session:renew': { token: 'x' },
 };

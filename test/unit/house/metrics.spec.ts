@@ -4,6 +4,10 @@ import { filesBelow, readText } from './sources.js';
 const PROMISED = [
   'im_redis_up',
   'im_redis_command_seconds',
+  'im_presence_online_users',
+  'im_presence_refresh_failures_total',
+  'im_presence_expired_total',
+  'im_topic_online_members',
   'im_fanout_frames_total',
   'im_history_requests_total',
   'im_config_refresh_total',

@@ -288,9 +288,26 @@ export class AuditPageView {
   items: AuditView[];
 }
 
+export class NodeView {
+  @ApiProperty()
+  nodeId: string;
+  @ApiProperty({ description: 'Whether its lease stands. One that ended is shown until it is cleared up.' })
+  living: boolean;
+  @ApiProperty({ format: 'date-time' })
+  leaseEndsAt: string;
+  @ApiPropertyOptional({ format: 'date-time' })
+  startedAt?: string;
+  @ApiPropertyOptional({ description: 'Host and port that it listens on.' })
+  address?: string;
+  @ApiPropertyOptional()
+  connections?: number;
+  @ApiPropertyOptional({ description: 'Users that it has sockets of, over all tenants.' })
+  users?: number;
+}
+
 export class NodesView {
-  @ApiProperty({ type: [String], description: 'Ids of the nodes whose lease stands.' })
-  items: string[];
+  @ApiProperty({ type: [NodeView] })
+  items: NodeView[];
   @ApiProperty({ description: 'The node that answers.' })
   nodeId: string;
 }
