@@ -56,6 +56,8 @@ export class LastSeenWriter implements OnApplicationShutdown {
         for (let first = 0; first < all.length; first += BATCH) {
           const batch = all.slice(first, first + BATCH);
           await this.users.seen(tenant, new Map(batch));
+          // Who has just left often comes back soon.
+          await Promise.all(batch.map(([uid]) => this.users.keepProfile(tenant, uid)));
           // What came meanwhile for the same user stays.
           for (const [uid, seenMs] of batch) if (rows.get(uid) === seenMs) rows.delete(uid);
         }

@@ -52,6 +52,8 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
   private readonly indexed = new Map<string, string>();
   private readonly big = new LRUCache<string, number>({ max: 10_000, ttl: BIG_KEPT_MS });
   private living?: { readonly nodes: Promise<readonly string[]>; readonly untilMs: number };
+  /** Topics whose set is being written. */
+  private readonly writing = new Map<string, Promise<void>>();
   private flushing?: Promise<void>;
   private timer?: NodeJS.Timeout;
   private renewer?: NodeJS.Timeout;
@@ -84,7 +86,10 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
 
   /** A member's first socket on this node joined the topic, or his last one left it. Written soon, many at once. */
   changed(tenant: TenantId, topic: Topic, uid: UserId, online: boolean): void {
-    this.pendingOf(tenant, topic).changes.set(uid, online);
+    const pending = this.pendingOf(tenant, topic);
+    // Without a lease nothing can be written, and all is written anew after it: the single words need not be kept.
+    if (!this.lease.stands) pending.anew = true;
+    else pending.changes.set(uid, online);
     this.schedule(FLUSH_AFTER_MS);
   }
 
@@ -94,7 +99,7 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
     const known = this.big.get(key);
     if (known !== undefined) return known;
     try {
-      await this.flushTopic(key);
+      await this.writeTopic(key);
       const count = await this.redis.count(await this.livingNodes(), tenant, topic);
       if (count > BIG) this.big.set(key, count);
       return count;
@@ -127,24 +132,26 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
     await this.flushing;
   }
 
-  private async flushTopic(key: string): Promise<void> {
-    const pending = this.pending.get(key);
-    if (!pending || !this.lease.stands) return;
-    this.pending.delete(key);
-    await this.writeTopic(pending);
-  }
-
   private async write(): Promise<void> {
     if (!this.lease.stands) return;
-    const batch = [...this.pending.values()];
-    this.pending.clear();
-    for (let first = 0; first < batch.length; first += CHUNK) {
-      await Promise.all(batch.slice(first, first + CHUNK).map((pending) => this.writeTopic(pending)));
+    const keys = [...this.pending.keys()];
+    for (let first = 0; first < keys.length; first += CHUNK) {
+      await Promise.all(keys.slice(first, first + CHUNK).map((key) => this.writeTopic(key)));
     }
   }
 
-  private async writeTopic({ tenant, topic, changes, anew }: Pending): Promise<void> {
-    const key = topicKey(tenant, topic);
+  /** Writes what waits for a topic, after what is under way for it: a newer word must not be overtaken by an older one. */
+  private async writeTopic(key: string): Promise<void> {
+    for (let running = this.writing.get(key); running; running = this.writing.get(key)) await running;
+    const pending = this.pending.get(key);
+    if (!pending || !this.lease.stands) return;
+    this.pending.delete(key);
+    const writing = this.writeNow(key, pending).finally(() => this.writing.delete(key));
+    this.writing.set(key, writing);
+    await writing;
+  }
+
+  private async writeNow(key: string, { tenant, topic, changes, anew }: Pending): Promise<void> {
     const node = this.identity.id;
     try {
       // First the index: whatever is written has to be found when this node dies.

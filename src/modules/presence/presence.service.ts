@@ -23,6 +23,7 @@ export class PresenceService implements OnModuleInit, BeforeApplicationShutdown 
 
   /** After the sockets are closed and before Redis is: presence is cleared, and the node is one no more. */
   async beforeApplicationShutdown(): Promise<void> {
+    await this.members.flush();
     await this.sockets.finish(await this.nodes.othersLive());
     await this.nodes.end();
   }

@@ -316,10 +316,7 @@ describe('the audit log', () => {
 });
 
 it('the nodes are told', async () => {
-  const { body } = await admin<{ items: { nodeId: string; living: boolean }[]; nodeId: string }>(
-    'GET',
-    '/nodes',
-  );
+  const { body } = await admin<{ items: { nodeId: string; living: boolean }[]; nodeId: string }>('GET', '/nodes');
   const living = body.items.filter((node) => node.living);
   expect(living.map(({ nodeId }) => nodeId)).toContain(body.nodeId);
   expect(living.length).toBeGreaterThanOrEqual(2);

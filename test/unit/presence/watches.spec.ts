@@ -1,0 +1,140 @@
+import { Watches } from '../../../src/modules/presence/watches.js';
+import type { Announcer } from '../../../src/modules/presence/announcer.js';
+import type { PresenceQuery } from '../../../src/modules/presence/presence-query.js';
+import type { PresenceChange } from '../../../src/modules/presence/presence.types.js';
+import type { UserState } from '../../../src/modules/presence/session.redis.js';
+import type { PresenceStates } from '../../../src/modules/presence/states.js';
+import { asTenantId, asUserId, type UserId } from '../../../src/platform/ids/ids.js';
+import type { Logger } from '../../../src/platform/observe/logger.js';
+import { Metrics } from '../../../src/platform/observe/metrics.js';
+import type { ClientSocket } from '../../../src/platform/socket/socket-client.js';
+import type { SocketServer } from '../../../src/platform/socket/socket-server.js';
+import { FULL_SIGHT } from '../../../src/modules/relation/relation.types.js';
+
+const tenant = asTenantId('1');
+const ALICE = asUserId('10');
+const stateOf = (online: boolean, version: number): UserState => ({ online, version, lastSeenMs: 0, devices: [] });
+const change = (online: boolean, version: number): PresenceChange => ({
+  tenant,
+  uid: ALICE,
+  online,
+  version,
+  lastSeenMs: 0,
+});
+
+/** Reads are answered when the test says so: what comes between asking and the answer is what is tried here. */
+function stage() {
+  let hear: (changes: readonly PresenceChange[]) => void = () => undefined;
+  const reads: ((states: Map<UserId, UserState> | null) => void)[] = [];
+  const told: string[] = [];
+  const announcer = { onChanges: (listener: typeof hear) => (hear = listener) };
+  const query = {
+    sights: async (_: unknown, __: unknown, uids: UserId[]) => new Map(uids.map((uid) => [uid, FULL_SIGHT])),
+    compose: async (_: unknown, uids: UserId[], __: unknown, states: Map<UserId, UserState> | null) =>
+      uids.map((uid) => ({ uid, state: states ? (states.get(uid)!.online ? 'online' : 'offline') : 'unknown' })),
+    presences: async () => [],
+  };
+  const states = { read: () => new Promise<Map<UserId, UserState> | null>((resolve) => reads.push(resolve)) };
+  const sockets = {
+    emitTo: (client: { id: string }, _: string, { state }: { state: string }) => told.push(`${client.id}:${state}`),
+  };
+  const log = { debug: () => undefined };
+  const watches = new Watches(
+    announcer as unknown as Announcer,
+    query as unknown as PresenceQuery,
+    states as unknown as PresenceStates,
+    sockets as unknown as SocketServer,
+    log as unknown as Logger,
+    new Metrics(),
+  );
+  watches.onModuleInit();
+  const client = (id: string): ClientSocket =>
+    ({
+      id,
+      connected: true,
+      data: { actor: { tenant, uid: asUserId('20'), sessionId: '1' } },
+    }) as unknown as ClientSocket;
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const answer = async (state: UserState | null): Promise<void> => {
+    await turn();
+    reads.shift()!(state && new Map([[ALICE, state]]));
+    await turn();
+  };
+  return { watches, told, client, answer, turn, hear: (one: PresenceChange) => hear([one]) };
+}
+
+describe('watches', () => {
+  it('a change that comes while the state is read is newer than what is read, and is the answer', async () => {
+    const { watches, told, client, answer, turn, hear } = stage();
+    const asked = watches.watch(client('a'), [ALICE]);
+    await turn();
+    hear(change(false, 5));
+    await answer(stateOf(true, 4));
+    expect(await asked).toEqual([{ uid: ALICE, state: 'offline' }]);
+    expect(told).toEqual(['a:offline']);
+    watches.onApplicationShutdown();
+  });
+
+  it('an older change that is told late changes nothing; one told twice is told once', async () => {
+    const { watches, told, client, answer, hear } = stage();
+    const asked = watches.watch(client('a'), [ALICE]);
+    await answer(stateOf(true, 7));
+    expect(await asked).toEqual([{ uid: ALICE, state: 'online' }]);
+    hear(change(false, 6));
+    expect(told).toEqual([]);
+    hear(change(false, 8));
+    hear(change(false, 8));
+    hear(change(true, 7));
+    expect(told).toEqual(['a:offline']);
+    watches.onApplicationShutdown();
+  });
+
+  it('who asks later and learns something new makes it known to the others', async () => {
+    const { watches, told, client, answer } = stage();
+    const first = watches.watch(client('a'), [ALICE]);
+    await answer(stateOf(true, 7));
+    await first;
+    const second = watches.watch(client('b'), [ALICE]);
+    await answer(stateOf(false, 9));
+    expect(await second).toEqual([{ uid: ALICE, state: 'offline' }]);
+    expect(told).toEqual(['a:offline']);
+    watches.onApplicationShutdown();
+  });
+
+  it('after an unknown answer the state is told as soon as it is known', async () => {
+    const { watches, told, client, answer } = stage();
+    const asked = watches.watch(client('a'), [ALICE]);
+    await answer(null);
+    expect(await asked).toEqual([{ uid: ALICE, state: 'unknown' }]);
+    const again = watches.recheckAll();
+    await answer(stateOf(true, 3));
+    await again;
+    expect(told).toEqual(['a:online']);
+    watches.onApplicationShutdown();
+  });
+
+  it('after a gap the clock of Redis may have gone back: what is read then is believed', async () => {
+    const { watches, told, client, answer, hear } = stage();
+    const asked = watches.watch(client('a'), [ALICE]);
+    await answer(stateOf(true, 1_000));
+    await asked;
+    const again = watches.recheckAll();
+    await answer(stateOf(false, 500));
+    await again;
+    hear(change(true, 501));
+    expect(told).toEqual(['a:offline', 'a:online']);
+    watches.onApplicationShutdown();
+  });
+
+  it('a socket that is gone is told nothing, and nobody is kept for it', async () => {
+    const { watches, told, client, answer, hear } = stage();
+    const gone = client('a');
+    const asked = watches.watch(gone, [ALICE]);
+    await answer(stateOf(true, 1));
+    await asked;
+    watches.forget(gone);
+    hear(change(false, 2));
+    expect(told).toEqual([]);
+    watches.onApplicationShutdown();
+  });
+});
