@@ -5,6 +5,7 @@ import { GroupModule } from '../modules/group/group.module.js';
 import { LimitsModule } from '../modules/limits/limits.module.js';
 import { MessagingModule } from '../modules/messaging/messaging.module.js';
 import { PresenceModule } from '../modules/presence/presence.module.js';
+import { RelationModule } from '../modules/relation/relation.module.js';
 import { Closing } from './closing.js';
 import { ConnectionService } from './connection.service.js';
 import { Evictions } from './evictions.js';
@@ -19,7 +20,7 @@ import { TopicGateway } from './topic.gateway.js';
 import { TypingGateway } from './typing.gateway.js';
 
 @Module({
-  imports: [AuthModule, ConversationModule, GroupModule, LimitsModule, MessagingModule, PresenceModule],
+  imports: [AuthModule, ConversationModule, GroupModule, LimitsModule, MessagingModule, PresenceModule, RelationModule],
   providers: [
     Closing,
     ConnectionService,
