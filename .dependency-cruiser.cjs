@@ -8,7 +8,7 @@ const ALLOWED_ARROWS = {
   captcha: ['sms', 'tenant'],
   config: ['audit', 'tenant'],
   conversation: ['group', 'group-message', 'messaging'],
-  group: ['presence', 'tenant', 'topic', 'user'],
+  group: ['audit', 'presence', 'relation', 'tenant', 'topic', 'user'],
   'group-message': ['audit', 'group', 'tenant', 'topic'],
   idempotency: [],
   limits: ['tenant'],

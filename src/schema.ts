@@ -33,6 +33,12 @@ import { FriendRequests1764000000630 } from './migrations/tenant/0063-friend-req
 import { Captchas1764000000450 } from './migrations/tenant/0045-captchas.js';
 import { ActionTokens1764000000460 } from './migrations/tenant/0046-action-tokens.js';
 import { UserPhones1764000000470 } from './migrations/tenant/0047-user-phones.js';
+import { GroupBans1764000000640 } from './migrations/tenant/0064-group-bans.js';
+import { GroupJoinRequests1764000000650 } from './migrations/tenant/0065-group-join-requests.js';
+import { GroupInvites1764000000660 } from './migrations/tenant/0066-group-invites.js';
+import { GroupAnnouncements1764000000670 } from './migrations/tenant/0067-group-announcements.js';
+import { GroupAnnouncementVersions1764000000680 } from './migrations/tenant/0068-group-announcement-versions.js';
+import { GroupAnnouncementConfirms1764000000690 } from './migrations/tenant/0069-group-announcement-confirms.js';
 import type { Schemas } from './platform/platform.module.js';
 
 /** All tables of the product: entities stay with their modules, the order of the migrations is decided here. */
@@ -82,6 +88,12 @@ export const schemas: Schemas = {
       Blocks1764000000610,
       Follows1764000000620,
       FriendRequests1764000000630,
+      GroupBans1764000000640,
+      GroupJoinRequests1764000000650,
+      GroupInvites1764000000660,
+      GroupAnnouncements1764000000670,
+      GroupAnnouncementVersions1764000000680,
+      GroupAnnouncementConfirms1764000000690,
     ],
   },
 };

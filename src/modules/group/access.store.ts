@@ -10,6 +10,8 @@ interface AccessRow {
   readonly state: 'active' | 'dismissed';
   readonly mute_all: number | null;
   readonly history: number | null;
+  readonly invite: string | null;
+  readonly announce: string | null;
   readonly acl_version: string | null;
   readonly uid: string | null;
   readonly role: GroupRole;
@@ -20,6 +22,7 @@ interface AccessRow {
 
 const ACCESS = `
   SELECT g.state, s.mute_all, s.history_for_new_members AS history, t.acl_version,
+         s.who_may_invite AS invite, s.who_may_announce AS announce,
          m.uid, m.role, m.state AS member_state, m.muted_until, m.joined_seq
   FROM im_groups g
   LEFT JOIN im_group_settings s ON s.group_id = g.id
@@ -49,6 +52,7 @@ function toAccess(group: AccessRow | undefined, row: AccessRow | undefined): Gro
     aclVersion: Number(group?.acl_version ?? 0),
     joinedSeq: Number(member?.joined_seq ?? 0),
     historyForNewMembers: group?.history !== 0,
+    membersMay: (['invite', 'announce'] as const).filter((action) => group?.[action] === 'members'),
   };
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
-import type { Actor, Topic, UserId } from '../../platform/ids/ids.js';
+import type { Actor, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { topicRoom, userRoom } from '../../platform/socket/rooms.js';
 import { SocketServer } from '../../platform/socket/socket-server.js';
@@ -75,7 +75,18 @@ export class GroupAnnouncer {
     if (!invalidated || !confirmed) throw unconfirmed();
   }
 
-  private async ask(kind: string, actor: Actor, topic: Topic, more: object): Promise<boolean> {
+  /** After a change of unknown outcome: what is stored counts, on every node, and clients are told to ask for it. */
+  async reread(tenant: TenantId, topic: Topic, uids: readonly UserId[], dismissed: boolean): Promise<void> {
+    await this.invalidation.invalidate(tenant, topic);
+    // A request to leave is a request to read again: whoever is a member comes back.
+    if (uids.length > 0) await this.ask('topic:leave', { tenant }, topic, { uids });
+    const rooms = [topicRoom(tenant, topic), ...uids.map((uid) => userRoom(tenant, uid))];
+    for (const room of rooms)
+      this.emit(tenant, topic, () => this.sockets.emit(room, 'topic:resync', { topics: [topic] }));
+    if (dismissed) await this.ask('topic:close', { tenant }, topic, {});
+  }
+
+  private async ask(kind: string, actor: Pick<Actor, 'tenant'>, topic: Topic, more: object): Promise<boolean> {
     const { tenant } = actor;
     try {
       if (await this.presence.askLivingNodes(kind, { tenant, topic, ...more })) return true;
@@ -91,10 +102,16 @@ export class GroupAnnouncer {
   }
 
   private tell(room: string, actor: Actor, topic: Topic, change: Change): void {
+    this.emit(actor.tenant, topic, () =>
+      this.sockets.emit(room, 'group:changed', { topic, actor: actor.uid, ...change }),
+    );
+  }
+
+  private emit(tenant: TenantId, topic: Topic, send: () => void): void {
     try {
-      this.sockets.emit(room, 'group:changed', { topic, actor: actor.uid, ...change });
+      send();
     } catch (error) {
-      this.log.warn({ tenant: actor.tenant, topic, error: (error as Error).message }, 'a change was not told');
+      this.log.warn({ tenant, topic, error: (error as Error).message }, 'a change was not told');
     }
   }
 }

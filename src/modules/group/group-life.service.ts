@@ -5,11 +5,13 @@ import type { Actor, Topic, UserId } from '../../platform/ids/ids.js';
 import { groupTopic } from '../../platform/ids/topic.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import { TopicService } from '../topic/topic.service.js';
+import { AuditService } from '../audit/audit.service.js';
+import { RelationService } from '../relation/relation.service.js';
 import { GroupAnnouncer } from './group-announcer.js';
 import { GroupChanges } from './group-changes.js';
 import { GroupEntity, GroupSettingsEntity } from './group.entity.js';
 import { GroupLimits } from './group-limits.js';
-import { unusableError } from './group-members.service.js';
+import { refusedError, unusableError } from './group-admission.js';
 import { countMembers, insertMembers, markDismissed, unusableUsers } from './group.store.js';
 import type { NewGroup, ProfilePatch, SettingsPatch } from './group.views.js';
 
@@ -22,6 +24,8 @@ export class GroupLifeService {
     private readonly changes: GroupChanges,
     private readonly announcer: GroupAnnouncer,
     private readonly limits: GroupLimits,
+    private readonly relations: RelationService,
+    private readonly audit: AuditService,
   ) {}
 
   /**
@@ -45,8 +49,9 @@ export class GroupLifeService {
 
   async patchProfile(actor: Actor, topic: Topic, wanted: ProfilePatch): Promise<void> {
     const patch = given(wanted);
-    await this.changes.run(actor, topic, async ({ tx, group, permit }) => {
+    await this.changes.run(actor, topic, async ({ tx, group, permit, audit }) => {
       await permit('editProfile');
+      await audit('group.profile', { fields: Object.keys(patch) });
       await tx.update(GroupEntity, { id: group.id }, patch);
     });
     await this.announcer.changed(actor, topic, { kind: 'profile', patch });
@@ -57,8 +62,9 @@ export class GroupLifeService {
     const columns = Object.fromEntries(
       Object.entries(patch).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
     );
-    await this.changes.run(actor, topic, async ({ tx, group, permit }) => {
+    await this.changes.run(actor, topic, async ({ tx, group, permit, audit }) => {
       await permit('editSettings');
+      await audit('group.settings', patch);
       await tx.update(GroupSettingsEntity, { groupId: group.id }, columns);
     });
     await this.announcer.changed(actor, topic, { kind: 'settings', patch });
@@ -69,10 +75,11 @@ export class GroupLifeService {
    * @throws AppError SHORT_STATE_UNAVAILABLE when it is stored and not every node has confirmed it yet
    */
   async dismiss(actor: Actor, topic: Topic): Promise<void> {
-    const first = await this.changes.run(actor, topic, async ({ tx, group, permit }) => {
+    const first = await this.changes.run(actor, topic, async ({ tx, group, permit, audit }) => {
       if (group.state === 'dismissed' && group.ownerUid === actor.uid) return false;
       await permit('dismiss');
       await markDismissed(tx, group.id);
+      await audit('group.dismiss');
       return true;
     });
     await this.announcer.dismissed(actor, topic, first);
@@ -81,6 +88,8 @@ export class GroupLifeService {
   private async insert(tx: EntityManager, actor: Actor, wanted: NewGroup, others: UserId[]): Promise<string> {
     const unusable = new Set(await unusableUsers(tx, others));
     if (unusable.size > 0) throw unusableError('memberUids', wanted.memberUids ?? [], unusable);
+    const refusing = await this.relations.refusingToBeAdded(tx, actor.uid, others);
+    if (refusing.size > 0) throw refusedError(wanted.memberUids ?? [], refusing, 'does not want to be added by you');
     const { name, avatar = '', intro = '' } = wanted;
     const inserted = await tx.insert(GroupEntity, { name, avatar, intro, ownerUid: actor.uid });
     const groupId = String(inserted.identifiers[0].id);
@@ -89,6 +98,8 @@ export class GroupLifeService {
     await insertMembers(tx, groupId, others, 'member');
     await countMembers(tx, groupId, others.length + 1);
     await this.topics.create(tx, groupTopic(groupId));
+    const entry = { actor: actor.uid, action: 'group.create', target: groupTopic(groupId) };
+    await this.audit.record(tx, { ...entry, detail: { members: others.length + 1 } });
     return groupId;
   }
 }

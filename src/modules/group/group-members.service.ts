@@ -1,30 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import type { Actor, Topic, UserId } from '../../platform/ids/ids.js';
+import { RelationService } from '../relation/relation.service.js';
+import { admit, refusedError, type AddedMembers } from './group-admission.js';
 import { GroupAnnouncer } from './group-announcer.js';
 import { GroupChanges, type OpenChange } from './group-changes.js';
+import { settleJoinRequests } from './group-joins.store.js';
 import { GroupLimits } from './group-limits.js';
 import {
   countMembers,
-  insertMembers,
   lockMembers,
   patchMember,
   removeMember,
-  reviveMembers,
   setOwner,
   storeJoinedSeq,
-  unusableUsers,
   type MemberPatch,
 } from './group.store.js';
 import { mayActOn, type GroupChanged, type GroupRole } from './group.types.js';
 
 type Told = Omit<GroupChanged, 'topic' | 'actor'>;
-
-export interface AddedMembers {
-  /** Those who were no members before this call. */
-  readonly added: readonly UserId[];
-  readonly memberCount: number;
-}
 
 /** Who is in a group, and as what. */
 @Injectable()
@@ -33,6 +27,7 @@ export class GroupMembersService {
     private readonly changes: GroupChanges,
     private readonly announcer: GroupAnnouncer,
     private readonly limits: GroupLimits,
+    private readonly relations: RelationService,
   ) {}
 
   /**
@@ -46,6 +41,7 @@ export class GroupMembersService {
       topic,
       (change) => this.addInside(change, actor, wanted),
       (tx, { added }) => storeJoinedSeq(tx, topic, added),
+      wanted,
     );
     if (result.added.length > 0) await this.announcer.joined(actor, topic, result.added);
     return result;
@@ -57,8 +53,12 @@ export class GroupMembersService {
    */
   async remove(actor: Actor, topic: Topic, target: UserId): Promise<void> {
     const kind = target === actor.uid ? 'left' : 'kicked';
-    const first = await this.changes.run(actor, topic, (change) =>
-      kind === 'left' ? leave(change, actor) : kick(change, target),
+    const first = await this.changes.run(
+      actor,
+      topic,
+      (change) => (kind === 'left' ? leave(change, actor) : kick(change, target)),
+      undefined,
+      [target],
     );
     await this.announcer.removed(actor, topic, [target], kind, first);
   }
@@ -82,48 +82,20 @@ export class GroupMembersService {
       await patchMember(tx, group.id, actor.uid, { role: 'admin' });
       await patchMember(tx, group.id, target, { role: 'owner', mutedUntil: null });
       await setOwner(tx, group.id, target);
+      await change.audit('group.transfer', { uid: target });
     });
     await this.announcer.changed(actor, topic, { kind: 'transferred', targets: [target] });
   }
 
   private async addInside(change: OpenChange, actor: Actor, uids: readonly UserId[]): Promise<AddedMembers> {
     await change.permit('addMembers');
-    const { tx, group } = change;
-    await refuseUnusable(change, uids);
-    const known = await lockMembers(tx, group.id, uids);
-    const added = uids.filter((uid) => known.get(uid)?.state !== 'active');
-    const memberCount = group.memberCount + added.length;
-    const most = this.limits.maxMembers(actor.tenant);
-    if (added.length > 0 && memberCount > most) {
-      throw new AppError('CONFLICT', { message: `A group holds at most ${most} members here.` });
-    }
-    await insertMembers(
-      tx,
-      group.id,
-      added.filter((uid) => !known.has(uid)),
-      'member',
-    );
-    await reviveMembers(
-      tx,
-      group.id,
-      added.filter((uid) => known.has(uid)),
-    );
-    if (added.length > 0) await countMembers(tx, group.id, added.length);
-    return { added, memberCount };
+    const refusing = await this.relations.refusingToBeAdded(change.tx, actor.uid, uids);
+    if (refusing.size > 0) throw refusedError(uids, refusing, 'does not want to be added by you');
+    const result = await admit(change, uids, this.limits.maxMembers(actor.tenant));
+    await settleJoinRequests(change.tx, change.group.id, result.added, 'approved', actor.uid);
+    await change.audit('group.members.add', { count: result.added.length, uids: result.added.slice(0, 200) });
+    return result;
   }
-}
-
-async function refuseUnusable({ tx }: OpenChange, uids: readonly UserId[]): Promise<void> {
-  const unusable = new Set(await unusableUsers(tx, uids));
-  if (unusable.size > 0) throw unusableError('uids', uids, unusable);
-}
-
-/** Names each place in the request that holds no usable user. */
-export function unusableError(field: string, uids: readonly UserId[], unusable: ReadonlySet<UserId>): AppError {
-  const details = uids.flatMap((uid, index) =>
-    unusable.has(uid) ? [{ field: `${field}[${index}]`, problem: `${uid} is no active user of this tenant` }] : [],
-  );
-  return new AppError('VALIDATION_FAILED', { message: 'Some of these users do not exist or are disabled.', details });
 }
 
 /** @returns false when he had left, or was kicked, before */
@@ -133,6 +105,7 @@ async function leave(change: OpenChange, actor: Actor): Promise<boolean> {
   if (row && row.state !== 'active') return false;
   await change.permit('leave');
   await removeMember(tx, group.id, actor.uid, 'left');
+  await change.audit('group.leave');
   await countMembers(tx, group.id, -1);
   return true;
 }
@@ -146,6 +119,7 @@ async function kick(change: OpenChange, target: UserId): Promise<boolean> {
   if (row.state !== 'active') return false;
   if (!mayActOn(role, row.role)) throw new AppError('FORBIDDEN');
   await removeMember(tx, group.id, target, 'kicked');
+  await change.audit('group.kick', { uid: target });
   await countMembers(tx, group.id, -1);
   return true;
 }
@@ -167,6 +141,8 @@ async function patchInside(change: OpenChange, actor: Actor, target: UserId, pat
     if (!mayActOn(mine, await activeRole(change, target))) throw new AppError('FORBIDDEN');
   }
   await patchMember(change.tx, change.group.id, target, patch);
+  const { role, mutedUntil, nickname } = patch;
+  await change.audit('group.member', { uid: target, role, mutedUntil, nickname: nickname !== undefined });
 }
 
 function patchEvents(target: UserId, { role, mutedUntil, nickname }: MemberPatch): Told[] {

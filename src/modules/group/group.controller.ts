@@ -7,10 +7,8 @@ import {
   ApiOperation,
   ApiTags,
 } from '@nestjs/swagger';
-import { invalid } from '../../platform/errors/app-error.js';
 import { CurrentActor } from '../../platform/http/actor.js';
-import { asTopic, asUserId, isDecimalId, type Actor, type Topic, type UserId } from '../../platform/ids/ids.js';
-import { parseTopic } from '../../platform/ids/topic.js';
+import { asUserId, type Actor } from '../../platform/ids/ids.js';
 import {
   AddMembersDto,
   CreateGroupDto,
@@ -19,27 +17,13 @@ import {
   PatchMemberDto,
   TransferGroupDto,
 } from './dto/group.dto.js';
+import { groupTopicOf, notEmpty, uidOf } from './dto/group-params.js';
 import { AddedMembersView, CreatedGroupView, GroupSettingsView, GroupView, MembersView } from './dto/group.view.js';
 import { MembersQuery } from './dto/members-query.dto.js';
 import { GroupLifeService } from './group-life.service.js';
 import { GroupMembersService } from './group-members.service.js';
 import { GroupReads } from './group-reads.js';
 import { MemberList } from './member-list.js';
-
-/** Only group topics belong here. @throws AppError VALIDATION_FAILED */
-function groupTopicOf(text: string): Topic {
-  if (parseTopic(text)?.kind !== 'group') throw invalid('topic', 'must be a group topic such as grp_1');
-  return asTopic(text);
-}
-
-function uidOf(text: string): UserId {
-  if (!isDecimalId(text)) throw invalid('uid', 'must be a decimal id');
-  return asUserId(text);
-}
-
-function notEmpty(patch: object): void {
-  if (Object.values(patch).every((value) => value === undefined)) throw invalid('', 'names nothing to change');
-}
 
 @ApiTags('groups')
 @ApiBearerAuth()

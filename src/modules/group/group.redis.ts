@@ -3,7 +3,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ENV, type Env } from '../../platform/env/env.js';
 import type { TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
+import { LeaseCaches } from '../../platform/redis/lease-caches.js';
 import { loadScript, RedisScripts } from '../../platform/redis/redis-scripts.js';
+import type { ValueCache } from '../../platform/redis/value-cache.js';
 import type { GroupAccess } from './group.types.js';
 
 const LEASE = loadScript(__dirname, 'access_lease');
@@ -72,5 +74,20 @@ export class GroupAccessCache {
 
   private key(tenant: TenantId, topic: Topic): string {
     return this.keys.of('groupAccess', { t: tenant, topic });
+  }
+}
+
+/** Which group an invite code belongs to, for a minute; unknown codes, too. Whether it may be used MySQL decides. */
+@Injectable()
+export class InviteCache {
+  private readonly codes: ValueCache<string>;
+
+  constructor(keys: RedisKeys, caches: LeaseCaches) {
+    const keyOf = (t: TenantId, code: string): string => keys.of('groupInvite', { t, code });
+    this.codes = caches.values({ name: 'invite', keyOf, ttlSeconds: 60 });
+  }
+
+  groupOf(tenant: TenantId, code: string, load: () => Promise<string | null>): Promise<string | null> {
+    return this.codes.get(tenant, code, load);
   }
 }

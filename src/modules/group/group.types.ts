@@ -20,6 +20,8 @@ export interface GroupAccess {
   readonly joinedSeq: number;
   /** May members read what was sent before they joined? */
   readonly historyForNewMembers: boolean;
+  /** What the group's settings open to plain members; absent = nothing. */
+  readonly membersMay?: readonly GroupAction[];
 }
 
 export type GroupAction =
@@ -40,7 +42,12 @@ export type GroupAction =
   | 'editNickname'
   | 'mute'
   | 'setRole'
-  | 'transfer';
+  | 'transfer'
+  | 'ban'
+  | 'reviewJoins'
+  | 'invite'
+  | 'announce'
+  | 'confirm';
 
 interface Rule {
   readonly owner: ErrorCode | null;
@@ -76,6 +83,12 @@ const RULES: Readonly<Record<GroupAction, Rule>> = {
   mute: admins,
   setRole: ownerOnly,
   transfer: ownerOnly,
+  ban: admins,
+  reviewJoins: admins,
+  // Settings of the group open these two to members.
+  invite: admins,
+  announce: admins,
+  confirm: everyone,
 };
 
 /**
@@ -87,7 +100,8 @@ export function decide(access: GroupAccess, action: GroupAction, nowMs: number):
   if (access.groupState === 'missing' || access.role === null) return 'NOT_MEMBER';
   if (access.groupState === 'dismissed') return 'GROUP_DISMISSED';
   const rule = RULES[action];
-  if (rule[access.role] !== null) return rule[access.role];
+  const opened = access.role === 'member' && access.membersMay?.includes(action) === true;
+  if (rule[access.role] !== null && !opened) return rule[access.role];
   return rule.speaks && isMuted(access, access.role, nowMs) ? 'MUTED' : null;
 }
 

@@ -106,6 +106,18 @@ export class RelationService {
     return new Set(rows.map((row) => row.id));
   }
 
+  /** Those of `others` between whom and `uid` there is a block. Read inside the caller's transaction. */
+  async blockedAmong(tx: EntityManager, uid: UserId, others: readonly UserId[]): Promise<Set<UserId>> {
+    if (others.length === 0) return new Set();
+    const [me, ids] = [BigInt(uid), others.map(BigInt)];
+    const rows = await tx.query<{ other: UserId }[]>(
+      `SELECT uid AS other FROM im_blocks WHERE blocked_uid = ? AND uid IN (?)
+       UNION SELECT blocked_uid FROM im_blocks WHERE uid = ? AND blocked_uid IN (?)`,
+      [me, ids, me, ids],
+    );
+    return new Set(rows.map((row) => row.other));
+  }
+
   /** @throws AppError NOT_FOUND */
   async context(tenant: TenantId, asker: UserId, uid: UserId): Promise<RelationContext> {
     await this.users.publicProfile(tenant, uid);

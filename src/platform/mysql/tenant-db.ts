@@ -9,6 +9,14 @@ import type { Flavor } from './session-settings.js';
 
 const TRANSACTION_TRIES = 5;
 
+/** A transaction that did not end in time; it may still commit. */
+export class OpenOutcome extends AppError {
+  /** @param ended resolves, and never rejects, when the transaction will do nothing more by itself */
+  constructor(readonly ended: Promise<void>) {
+    super('STORAGE_UNAVAILABLE', { retryAfterMs: 1000 });
+  }
+}
+
 /** One tenant's database. Held only inside `TenantDataSources.run`, never across it: the pool behind it may be closed. */
 export class TenantDb {
   private step?: Promise<bigint>;
@@ -53,12 +61,18 @@ export class TenantDb {
   /**
    * Runs `work` in one transaction and repeats all of it after a deadlock or a lock wait, so it must have no effect
    * outside the database: events are told after this has returned.
+   * @throws OpenOutcome when it did not end in time
    */
   async transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
     const mark = marked(this.tenant, work);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = await this.bounded(this.source.transaction(mark.work), 2);
+        const running = this.source.transaction(mark.work);
+        const ended = running.then(
+          () => undefined,
+          () => undefined,
+        );
+        const result = await this.bounded(running, 2, () => new OpenOutcome(ended));
         mark.committed();
         return result;
       } catch (error) {
@@ -78,12 +92,16 @@ export class TenantDb {
   }
 
   /** A frozen server answers nothing, not even its own time-outs. */
-  private bounded<T>(promise: Promise<T>, statements = 1): Promise<T> {
+  private bounded<T>(
+    promise: Promise<T>,
+    statements = 1,
+    late = (): AppError => new AppError('STORAGE_UNAVAILABLE', { retryAfterMs: 1000 }),
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const timer = setTimeout(
         () => {
           this.stalled();
-          reject(new AppError('STORAGE_UNAVAILABLE', { retryAfterMs: 1000 }));
+          reject(late());
         },
         this.statementTimeoutMs * statements + 500,
       );

@@ -182,6 +182,13 @@ export const KEY_FAMILIES = {
     owner: 'group',
     what: 'what Admit and every permission check read; filled per member under a lease',
   },
+  groupInvite: {
+    pattern: '<t>:invite:{<code>}',
+    type: 'string (JSON) or a lease',
+    ttl: '60 s ± 10 %',
+    owner: 'group',
+    what: 'the group of an invite code; unknown codes, too',
+  },
   userProfile: {
     pattern: '<t>:user:{<uid>}:profile',
     type: 'string (JSON) or a lease',

@@ -21,6 +21,7 @@ import { RedisKeys } from '../../../src/platform/redis/keys.js';
 import { LeaseCaches } from '../../../src/platform/redis/lease-caches.js';
 import { RedisClients } from '../../../src/platform/redis/redis-clients.js';
 import type { SocketServer } from '../../../src/platform/socket/socket-server.js';
+import { AuditService } from '../../../src/modules/audit/audit.service.js';
 import { AccessInvalidation } from '../../../src/modules/group/access-invalidation.js';
 import { GroupAnnouncer } from '../../../src/modules/group/group-announcer.js';
 import { GroupChanges } from '../../../src/modules/group/group-changes.js';
@@ -33,7 +34,10 @@ import { GroupService } from '../../../src/modules/group/group.service.js';
 import { SignedCursors } from '../../../src/platform/http/signed-cursors.js';
 import { MemberCursors } from '../../../src/modules/group/member-cursor.js';
 import { MemberList } from '../../../src/modules/group/member-list.js';
+import { UnknownOutcomes } from '../../../src/modules/group/unknown-outcomes.js';
 import type { PresenceService } from '../../../src/modules/presence/presence.service.js';
+import { RelationCaches } from '../../../src/modules/relation/relation.redis.js';
+import { RelationService } from '../../../src/modules/relation/relation.service.js';
 import type { TenantService } from '../../../src/modules/tenant/tenant.service.js';
 import { TopicService } from '../../../src/modules/topic/topic.service.js';
 import { UserCaches } from '../../../src/modules/user/user.redis.js';
@@ -114,8 +118,8 @@ export class World {
     return new World(env, info);
   }
 
-  async node(): Promise<Node> {
-    const { env } = this;
+  async node(settings: Partial<Env> = {}): Promise<Node> {
+    const env = { ...this.env, ...settings };
     const log = new Logger(env);
     const metrics = new Metrics();
     const clients = new RedisClients(env, log, metrics);
@@ -135,7 +139,6 @@ export class World {
     const invalidation = new AccessInvalidation(cache, log);
     this.closers.push(() => invalidation.onApplicationShutdown());
     const topics = new TopicService();
-    const changes = new GroupChanges(databases, topics);
     const limits = new GroupLimits({
       get: () => ({ settings: { maxGroupMembers: this.maxGroupMembers } }),
     } as unknown as TenantService);
@@ -151,19 +154,20 @@ export class World {
         told.push({ room, kind: String(event.kind), event }),
     } as unknown as SocketServer;
     const announcer = new GroupAnnouncer(invalidation, presence, sockets, log);
+    const audit = new AuditService();
+    const unknown = new UnknownOutcomes(databases, announcer, log);
+    this.closers.push(() => unknown.onApplicationShutdown());
+    const changes = new GroupChanges(databases, topics, audit, unknown);
+    const users = new UserService(databases, new UserCaches(keys, caches));
+    const relations = new RelationService(databases, users, new RelationCaches(keys, caches, env));
     const node: Node = {
       groups,
       cache,
       invalidation,
-      life: new GroupLifeService(databases, topics, changes, announcer, limits),
-      members: new GroupMembersService(changes, announcer, limits),
+      life: new GroupLifeService(databases, topics, changes, announcer, limits, relations, audit),
+      members: new GroupMembersService(changes, announcer, limits, relations),
       reads: new GroupReads(databases, groups),
-      list: new MemberList(
-        databases,
-        groups,
-        new UserService(databases, new UserCaches(keys, caches)),
-        new MemberCursors(new SignedCursors(env)),
-      ),
+      list: new MemberList(databases, groups, users, new MemberCursors(new SignedCursors(env))),
       topics,
       databases,
       scripts,

@@ -41,6 +41,11 @@ const EXPECTED: Record<GroupAction, [ErrorCode | null, ErrorCode | null, ErrorCo
   mute: [null, null, 'FORBIDDEN'],
   setRole: [null, 'FORBIDDEN', 'FORBIDDEN'],
   transfer: [null, 'FORBIDDEN', 'FORBIDDEN'],
+  ban: [null, null, 'FORBIDDEN'],
+  reviewJoins: [null, null, 'FORBIDDEN'],
+  invite: [null, null, 'FORBIDDEN'],
+  announce: [null, null, 'FORBIDDEN'],
+  confirm: [null, null, null],
 };
 const ACTIONS = Object.keys(EXPECTED) as GroupAction[];
 
@@ -72,6 +77,12 @@ describe('decide', () => {
       null,
       'MUTED',
     ]);
+  });
+
+  it('lets settings open to members what they open, and nothing else', () => {
+    const opened = access('member', { membersMay: ['invite'] });
+    expect(ACTIONS.filter((action) => decide(opened, action, NOW) !== EXPECTED[action][2])).toEqual(['invite']);
+    expect(decide(access(null, { membersMay: ['invite'] }), 'invite', NOW)).toBe('NOT_MEMBER');
   });
 
   it('mutes nothing but speaking', () => {

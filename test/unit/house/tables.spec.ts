@@ -20,6 +20,12 @@ const WITHOUT_ENTITY: Record<string, string> = {
   im_blocks: 'relation',
   im_follows: 'relation',
   im_friend_requests: 'relation',
+  im_group_bans: 'group',
+  im_group_join_requests: 'group',
+  im_group_invites: 'group',
+  im_group_announcements: 'group',
+  im_group_announcement_versions: 'group',
+  im_group_announcement_confirms: 'group',
 };
 
 const sources = filesBelow('src', '.ts').filter(({ path }) => !path.startsWith('src/migrations/'));

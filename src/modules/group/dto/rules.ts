@@ -35,6 +35,10 @@ export const IsLine = (min: number, max: number): PropertyDecorator =>
 export const IsText = (max: number): PropertyDecorator =>
   rule('isText', `must be text of at most ${max} characters`, (value) => fits(value, 0, max, UNUSABLE_BUT_LINES));
 
+/** Not only spaces. */
+export const IsFilled = (): PropertyDecorator =>
+  rule('isFilled', 'must not be empty', (value) => typeof value === 'string' && value.trim() !== '');
+
 export const IsId = (): PropertyDecorator => rule('isId', 'must be a decimal id, as a string', isDecimalId);
 
 export const EachIsId = (): PropertyDecorator =>
