@@ -37,7 +37,7 @@ export class QuoteService {
     private readonly log: Logger,
   ) {}
 
-  /** Quotes of a page, ascending by seq. @param messages that the reader may read */
+  /** Quotes of a page, ascending by seq; what cannot be read now is left out. @param messages that the reader may read */
   async forReader(
     { tenant, uid }: Actor,
     topic: Topic,
@@ -47,12 +47,11 @@ export class QuoteService {
     const seqs = wanted(messages).filter((seq) => seq > floor);
     const present = new Map(messages.map((message) => [message.seq, message]));
     const absent = seqs.filter((seq) => !present.has(seq));
-    const gone = absent.length === 0 ? new Set() : (hidden ?? (await this.hiddenBy(tenant, topic, uid, absent)));
-    const found = await this.find(
-      tenant,
-      topic,
-      absent.filter((seq) => !gone.has(seq)),
-    );
+    const found = await this.readable(tenant, topic, uid, absent, hidden).catch((error: Error) => {
+      // The page itself is there; it must not be lost for what stands beside it.
+      this.log.debug({ tenant, topic, error: error.message }, 'a page goes without some quotes');
+      return [];
+    });
     return [...seqs.flatMap((seq) => present.get(seq) ?? []), ...found].sort((a, b) => a.seq - b.seq).map(quoteOf);
   }
 
@@ -84,8 +83,20 @@ export class QuoteService {
     return found.filter(({ seq }) => !hidden.has(seq)).map(quoteOf);
   }
 
-  private async hiddenBy(tenant: TenantId, topic: Topic, uid: UserId, seqs: readonly Seq[]): Promise<Set<number>> {
-    return this.changes.hiddenOf(tenant, topic, uid, seqs);
+  private async readable(
+    tenant: TenantId,
+    topic: Topic,
+    uid: UserId,
+    seqs: readonly Seq[],
+    hidden: ReadonlySet<number> | null,
+  ): Promise<Message[]> {
+    if (seqs.length === 0) return [];
+    const gone = hidden ?? (await this.changes.hiddenOf(tenant, topic, uid, seqs));
+    return this.find(
+      tenant,
+      topic,
+      seqs.filter((seq) => !gone.has(seq)),
+    );
   }
 
   /** Copies from the hot set, the rest from MySQL in one query; ascending by seq. */

@@ -190,6 +190,33 @@ describe('a page', () => {
   });
 });
 
+describe('quotes of a hot page', () => {
+  const MYSQL = /im_group_messages|im_message_hides/;
+
+  it('come out of the hot set without a query, and the page out of it without those that only MySQL has', async () => {
+    const topic = await world.group();
+    await send(topic, 'quoted', 'what was said');
+    await send(topic, 'quoting', 'look', { head: { quote: 1 } });
+    await until('both are hot', async () => (await page(topic, { afterSeq: 0 }, hot)).source === 'hot');
+    const queries: string[] = [];
+    hot.hooks.query = (sql, run) => {
+      if (!MYSQL.test(sql)) return run();
+      queries.push(sql);
+      return Promise.reject(new AppError('STORAGE_UNAVAILABLE'));
+    };
+    const whole = await page(topic, { afterSeq: 1 }, hot);
+    expect(whole).toMatchObject({ source: 'hot', quotes: [{ seq: 1, text: 'what was said' }] });
+    expect(queries).toEqual([]);
+    await world.client.zremrangebyscore(world.keys(topic).hot, 1, 1);
+    const poorer = await page(topic, { afterSeq: 1 }, hot);
+    expect(seqsOf(poorer)).toEqual([2]);
+    expect(poorer).toMatchObject({ source: 'hot', quotes: [] });
+    expect(queries).toHaveLength(1);
+    hot.hooks.query = undefined;
+    expect(await page(topic, { afterSeq: 1 }, hot)).toMatchObject({ quotes: [{ seq: 1, text: 'what was said' }] });
+  });
+});
+
 describe('what is stored comes back byte for byte', () => {
   const TEXTS = [
     '🐟',
