@@ -15,7 +15,7 @@ const ALLOWED_ARROWS = {
   messaging: ['group-message'],
   presence: ['relation', 'user'],
   relation: ['user'],
-  sms: [],
+  sms: ['config'],
   tenant: ['audit'],
   topic: [],
   user: [],

@@ -62,6 +62,11 @@ export class SmsServer {
     this.scripted.push(() => undefined);
   }
 
+  /** The next call is sent elsewhere. */
+  redirectNext(location: string): void {
+    this.scripted.push((response) => void response.writeHead(307, { location }).end());
+  }
+
   /** Numbers as the service was given them, of the messages that went out; the newest last. */
   get messages(): { phone: string; code: string }[] {
     return this.calls.map(({ query }) => ({

@@ -26,9 +26,9 @@ export interface SignedRequest {
  */
 export function signAliyunCall(call: AliyunCall): SignedRequest {
   const url = new URL(call.endpoint);
-  const query = Object.entries(call.query)
-    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+  const query = Object.keys(call.query)
     .sort()
+    .map((name) => `${encode(name)}=${encode(call.query[name])}`)
     .join('&');
   const signed: Record<string, string> = {
     host: url.host,

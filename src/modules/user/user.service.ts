@@ -159,6 +159,7 @@ export class UserService {
 
   /** For the login. Null when there is no such account, after the same work as for one that there is. */
   async findByAccount(tenant: TenantId, account: string): Promise<UserCredentials | null> {
+    if (typeof account !== 'string') return null;
     const uid = (await this.uidOf(tenant, account)) ?? NOBODY;
     const row = await this.sources.run(tenant, (db) =>
       db.of(UserEntity, (rows) =>

@@ -87,12 +87,12 @@ export class PhoneWorld {
   }
 
   /** An account with a phone. */
-  async registered(asker: Asker, account: string): Promise<TokenPair> {
+  async registered(asker: Asker, account: string): Promise<TokenPair & { account: string }> {
     const { status, body } = await this.register(asker, account, {
       actionToken: await this.actionToken(asker, 'register'),
     });
     if (status !== 201) throw new Error(`register: ${status} ${JSON.stringify(body)}`);
-    return body;
+    return { ...body, account };
   }
 
   login(asker: Asker, body: object): Promise<RestAnswer<TokenPair>> {
