@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 import { isDeadlock, isLockWait, isUnavailable } from '../mysql/mysql-errors.js';
-import { RedisFault, RedisUnavailable } from '../redis/redis-scripts.js';
+import { RedisUnavailable } from '../redis/redis-scripts.js';
 import { AppError } from './app-error.js';
 import type { ErrorCode } from './error-table.js';
 
@@ -25,9 +25,7 @@ function fromStatus(status: unknown, cause: unknown): AppError | null {
 /** What the edge makes of anything thrown: what is not foreseen is INTERNAL, and its text stays in the log. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  if (error instanceof RedisUnavailable || error instanceof RedisFault) {
-    return new AppError('SHORT_STATE_UNAVAILABLE', { cause: error });
-  }
+  if (error instanceof RedisUnavailable) return new AppError('SHORT_STATE_UNAVAILABLE', { cause: error });
   if (isUnavailable(error) || isDeadlock(error) || isLockWait(error)) {
     return new AppError('STORAGE_UNAVAILABLE', { cause: error });
   }

@@ -18,11 +18,15 @@ export class RedisUnavailable extends Error {
   }
 }
 
-/** Redis answered, with an error: a fault of the command, or of the server's set-up. Nobody gets around a check by it. */
-export class RedisFault extends Error {
-  constructor(name: string, options: ErrorOptions) {
-    super(`redis script ${name} failed`, options);
+/**
+ * Redis answered, with an error: a fault of the command, or of the server's set-up (a user without rights). To callers it
+ * is as unusable as one that is away: what may go on without Redis does, and no check is passed. The log says what it was.
+ */
+export class RedisFault extends RedisUnavailable {
+  constructor(scriptName: string, options: ErrorOptions) {
+    super(options);
     this.name = 'RedisFault';
+    this.message = `redis script ${scriptName} failed`;
   }
 }
 
@@ -48,6 +52,7 @@ const UNUSABLE_REPLY =
 
 /** How long an open breaker refuses at once before it lets one command try again. */
 const HALF_OPEN_AFTER_MS = 500;
+const FAULT_LOG_MS = 10_000;
 
 /**
  * Runs commands and Lua scripts on the command connection: one round trip each, timed, behind a circuit breaker, so that
@@ -61,6 +66,7 @@ export class RedisScripts {
   });
   private readonly seconds;
   private readonly totalMs: number;
+  private readonly faultToldMs = new Map<string, number>();
 
   constructor(
     private readonly clients: RedisClients,
@@ -139,8 +145,18 @@ export class RedisScripts {
     } finally {
       stop();
     }
-    if ('fault' in outcome) throw new RedisFault(name, { cause: outcome.fault });
+    if ('fault' in outcome) throw this.faultOf(name, outcome.fault);
     return outcome.value;
+  }
+
+  /** Told once in a while for each script: callers may get around it, but somebody has to mend it. */
+  private faultOf(name: string, cause: unknown): RedisFault {
+    const now = Date.now();
+    if (now - (this.faultToldMs.get(name) ?? 0) > FAULT_LOG_MS) {
+      this.faultToldMs.set(name, now);
+      this.log.error({ script: name, error: (cause as Error).message }, 'redis answered a command with an error');
+    }
+    return new RedisFault(name, { cause });
   }
 
   /** An error that a living Redis answered is a fault of the command, not one of the connection: the breaker must not count it. */
