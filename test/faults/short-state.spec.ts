@@ -9,7 +9,7 @@ import type { TestClient } from '../support/client.js';
 import { until } from '../support/until.js';
 
 /** A step may take 1 s to be refused; the rest is for a loaded machine. */
-const REFUSED_WITHIN_MS = 2_500;
+const REFUSED_WITHIN_MS = 4_000;
 /** The first call after a database fell silent waits for its time-outs. */
 const STORAGE_WITHIN_MS = 8_000;
 const PASSWORD = 'first-pass-1';
