@@ -19,9 +19,9 @@ const fastArgs = ['--innodb-flush-log-at-trx-commit=2', '--sync-binlog=0'];
 // Faults are injected with DEBUG.
 const testRedisConfig = ['enable-debug-command local'];
 const neededMb = 1000;
-/** Repeated on a Redis Cluster, by project: sends, pages, rebases, copies; changes, kicks and several nodes. */
+/** Repeated on a Redis Cluster, by project: sends, pages, rebases, copies; changes, kicks and several nodes; presence. */
 const clusterSpecs = {
-  integration: ['integration/group-message/', 'field-reports/paused-fill'],
+  integration: ['integration/group-message/', 'integration/presence/', 'field-reports/paused-fill'],
   e2e: ['e2e/changes', 'e2e/main-job'],
 };
 

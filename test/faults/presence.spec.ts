@@ -138,6 +138,7 @@ it('Redis dies: presence is unknown, nobody is disconnected, reading goes on; it
   const late = await faults.stage.connect(faults.nodes[0], users[50]);
   expect(await stateOf(late, some[0].uid)).toBe('unknown');
   expect(await faults.metric(faults.nodes[0], 'im_presence_unknown_total', 'redis_is_away')).toBeGreaterThan(0);
+  expect(await clients[0].history(topic, { afterSeq: 0 })).toMatchObject({ ok: true, source: 'mysql' });
   // One leaves while nobody can be told.
   clients[19].close();
   await faults.redis.start();

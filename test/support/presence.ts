@@ -1,6 +1,7 @@
-import { Redis } from 'ioredis';
+import { loadToolEnv } from '../../src/platform/env/env.js';
 import type { UserId } from '../../src/platform/ids/ids.js';
 import { KEY_FAMILIES, type KeyFamilyName } from '../../src/platform/redis/key-families.js';
+import { createRedisClient, type RedisClient } from '../../src/platform/redis/redis-clients.js';
 import { RedisKeys } from '../../src/platform/redis/keys.js';
 import type { TestClient } from './client.js';
 import type { Stage } from './stage.js';
@@ -14,14 +15,14 @@ export interface PresenceAnswer {
 
 /** Looks into the Redis of a stage, and says what nodes would say after 30 s: that they have all registered. */
 export class PresenceRig {
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   private readonly keys: RedisKeys;
 
   private constructor(
     stage: Stage,
     private readonly tenant: string,
   ) {
-    this.redis = new Redis(stage.servers.redis, { maxRetriesPerRequest: null });
+    this.redis = createRedisClient(loadToolEnv(stage.environment), 'sub');
     this.redis.on('error', () => undefined);
     this.keys = new RedisKeys({ REDIS_KEY_PREFIX: stage.name });
   }
