@@ -13,6 +13,9 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
+/** A start takes a second or two alone, and many times that on a machine that is busy. */
+const START_WAIT_MS = 90_000;
+
 /** A real node: `node dist/main.js` in a process of its own, to be killed, frozen and started again. */
 export class NodeProcess {
   private child?: ChildProcess;
@@ -50,14 +53,13 @@ export class NodeProcess {
     this.child = child;
     for (const stream of [child.stdout, child.stderr])
       stream?.on('data', (chunk: Buffer) => (this.output += String(chunk)));
-    await until(
-      `node on port ${this.port} is ready; it says: ${this.output}`,
-      async () => {
-        if (!this.running) throw new Error(`the node ended while it started: ${this.log}`);
-        return (await this.readiness()) === 200;
-      },
-      30_000,
-    );
+    const isReady = async (): Promise<boolean> => {
+      if (!this.running) throw new Error(`the node ended while it started: ${this.log}`);
+      return (await this.readiness()) === 200;
+    };
+    await until(`node on port ${this.port} is ready`, isReady, START_WAIT_MS).catch((error: Error) => {
+      throw new Error(`${error.message}; it says: ${this.log}`, { cause: error });
+    });
   }
 
   /** Status of the readiness check, null when nothing answers. */
