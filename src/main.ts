@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { createApplication } from './application.js';
+import { createApplication, type Application } from './application.js';
 import { loadEnv, type Env } from './platform/env/env.js';
 
 /** One node. Its settings come from the environment; it knows nothing of what started it. */
@@ -11,13 +11,19 @@ async function main(): Promise<void> {
     process.stderr.write(`${(error as Error).message}\n`);
     process.exit(1);
   }
-  const application = await createApplication(env);
+  let application: Application | undefined;
+  let asked = false;
   let stopping: Promise<void> | undefined;
   // A second signal, or one during start, finds the same orderly end under way.
-  const stop = (): void => void (stopping ??= application.stop().then(() => process.exit(0)));
+  const stop = (): void => {
+    asked = true;
+    if (application) stopping ??= application.stop().then(() => process.exit(0));
+  };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  await application.start();
+  application = await createApplication(env);
+  if (asked) stop();
+  else await application.start();
 }
 
 void main().catch((error: unknown) => {

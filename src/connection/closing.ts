@@ -1,53 +1,58 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { ClientSocket } from '../platform/socket/socket-client.js';
 import { SocketServer } from '../platform/socket/socket-server.js';
 import type { ClosingReason } from './connection.types.js';
 
-/** Longest delay that a timer takes. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+const EXPIRY_SWEEP_MS = 1_000;
 /** Clients that are moved come back spread over this time. */
 const RECONNECT_SPREAD_MS = 3_000;
 
-/** A client that does not read is cut off after this, whether it has read why or not. */
-const SLOW_GRACE_MS = 5_000;
+/** A client that does not read why it is closed is cut off after this. */
+const GRACE_MS = 5_000;
 
 /** Ends connections with a word to the client. */
 @Injectable()
-export class Closing implements OnModuleInit {
-  private readonly timers = new WeakMap<ClientSocket, NodeJS.Timeout>();
+export class Closing implements OnModuleInit, OnApplicationShutdown {
+  /** One timer for all: a timer of its own for each costs several hundred bytes. */
+  private readonly expiring = new Set<ClientSocket>();
+  private timer?: NodeJS.Timeout;
 
   constructor(private readonly sockets: SocketServer) {}
 
   onModuleInit(): void {
+    this.timer = setInterval(() => this.closeExpired(), EXPIRY_SWEEP_MS).unref();
     this.sockets.onSlowConsumers({
       caughtUp: (client) => this.sockets.emitTo(client, 'topic:resync', {}),
-      tooSlow: (client) => this.closeSlow(client),
+      tooSlow: (client) => this.close(client, 'slow_consumer'),
     });
   }
 
+  onApplicationShutdown(): void {
+    clearInterval(this.timer);
+  }
+
   close(client: ClientSocket, reason: ClosingReason): void {
-    const reconnectAfterMs = reason === 'draining' ? spread(RECONNECT_SPREAD_MS) : 0;
-    this.sockets.emitTo(client, 'session:closing', { reason, reconnectAfterMs });
-    client.disconnect(true);
+    const isMoved = reason === 'draining' || reason === 'slow_consumer';
+    const reconnectAfterMs = isMoved ? Math.floor(Math.random() * RECONNECT_SPREAD_MS) : 0;
+    const options = { graceMs: GRACE_MS, dropQueued: reason === 'slow_consumer' };
+    this.sockets.end(client, 'session:closing', { reason, reconnectAfterMs }, options);
   }
 
-  private closeSlow(client: ClientSocket): void {
-    const payload = { reason: 'slow_consumer', reconnectAfterMs: spread(RECONNECT_SPREAD_MS) } as const;
-    this.sockets.cutOff(client, 'session:closing', payload, SLOW_GRACE_MS);
-  }
-
-  /** Ends the connection with its token; called again after a renewal. */
+  /** Ends the connection with its token, at most a second late; every event is refused from the very moment on. */
   closeAtExpiry(client: ClientSocket): void {
-    this.forget(client);
-    const inMs = Math.max(0, client.data.expiresAtMs - Date.now());
-    const onTime = (): void =>
-      client.data.expiresAtMs <= Date.now() ? this.close(client, 'token_expired') : this.closeAtExpiry(client);
-    this.timers.set(client, setTimeout(onTime, Math.min(inMs, MAX_TIMER_MS)).unref());
+    this.expiring.add(client);
   }
 
   forget(client: ClientSocket): void {
-    clearTimeout(this.timers.get(client));
+    this.expiring.delete(client);
+  }
+
+  private closeExpired(): void {
+    const nowMs = Date.now();
+    for (const client of this.expiring) {
+      if (client.data.expiresAtMs > nowMs) continue;
+      this.expiring.delete(client);
+      this.close(client, 'token_expired');
+    }
   }
 }
-
-const spread = (ms: number): number => Math.floor(Math.random() * ms);

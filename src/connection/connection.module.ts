@@ -10,6 +10,7 @@ import { Closing } from './closing.js';
 import { ConnectionService } from './connection.service.js';
 import { Evictions } from './evictions.js';
 import { Handshake } from './handshake.js';
+import { HandshakeGate } from './handshake-gate.js';
 import { LocalSockets } from './local-sockets.js';
 import { MembershipService } from './membership.service.js';
 import { OnlineTopics } from './online-topics.js';
@@ -26,6 +27,7 @@ import { TypingGateway } from './typing.gateway.js';
     ConnectionService,
     Evictions,
     Handshake,
+    HandshakeGate,
     LocalSockets,
     MembershipService,
     OnlineTopics,

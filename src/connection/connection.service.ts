@@ -2,12 +2,14 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { PresenceService } from '../modules/presence/presence.service.js';
 import { Logger } from '../platform/observe/logger.js';
 import { Metrics } from '../platform/observe/metrics.js';
+import { forgetHandshake } from '../platform/socket/lean-connection.js';
 import { userRoom } from '../platform/socket/rooms.js';
 import type { ClientSocket } from '../platform/socket/socket-client.js';
 import { SocketRouter } from '../platform/socket/socket-router.js';
 import { SocketServer } from '../platform/socket/socket-server.js';
 import { Closing } from './closing.js';
 import { Handshake } from './handshake.js';
+import { HandshakeGate } from './handshake-gate.js';
 import { LocalSockets } from './local-sockets.js';
 import { MembershipService } from './membership.service.js';
 
@@ -26,6 +28,7 @@ export class ConnectionService implements OnApplicationBootstrap {
     private readonly sockets: SocketServer,
     private readonly router: SocketRouter,
     private readonly handshake: Handshake,
+    private readonly gate: HandshakeGate,
     private readonly local: LocalSockets,
     private readonly membership: MembershipService,
     private readonly closing: Closing,
@@ -39,12 +42,23 @@ export class ConnectionService implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     const { namespace } = this.sockets;
     namespace.use((client, next) => this.handshake.middleware(client as unknown as ClientSocket, next));
-    namespace.on('connection', (client) => void this.open(client as unknown as ClientSocket));
+    namespace.on('connection', (client) => void this.welcome(client as unknown as ClientSocket));
     this.presence.countConnections(() => this.local.size);
+  }
+
+  private async welcome(client: ClientSocket): Promise<void> {
+    // Whoever comes now waits for a place while this one is let in.
+    const leave = this.gate.hold();
+    try {
+      await this.open(client);
+    } finally {
+      leave();
+    }
   }
 
   private async open(client: ClientSocket): Promise<void> {
     // 1. From the first moment every event is answered and every request about this user finds the socket.
+    forgetHandshake(client);
     this.local.add(client);
     this.connections.set(this.local.size);
     client.on('disconnect', () => this.closed(client));

@@ -11,6 +11,7 @@ import { validateDto } from '../platform/http/validation.js';
 import { Logger } from '../platform/observe/logger.js';
 import type { ClientSocket } from '../platform/socket/socket-client.js';
 import { handshakeError } from '../platform/socket/socket-server.js';
+import { HandshakeGate } from './handshake-gate.js';
 
 /** `auth` of the handshake. */
 class HandshakeDto {
@@ -40,6 +41,7 @@ export class Handshake {
   constructor(
     private readonly auth: AuthService,
     private readonly limits: LimitsService,
+    private readonly gate: HandshakeGate,
     @Inject(ENV) private readonly env: Env,
     private readonly log: Logger,
   ) {}
@@ -67,6 +69,16 @@ export class Handshake {
   }
 
   private async admit(client: ClientSocket): Promise<void> {
+    // Before anything that costs: a place among those who are let in. It is given back when that is over.
+    const leave = this.gate.enter();
+    try {
+      await this.check(client);
+    } finally {
+      leave();
+    }
+  }
+
+  private async check(client: ClientSocket): Promise<void> {
     await this.limits.spendHandshake(this.addressOf(client));
     const auth: unknown = client.handshake.auth;
     const token = (auth as { token?: unknown } | null)?.token;

@@ -5,22 +5,25 @@ import type { ClientSocket } from '../platform/socket/socket-client.js';
 /** This node's sockets by whom they belong to. A node knows its own sockets and nothing else. */
 @Injectable()
 export class LocalSockets {
-  private readonly byUser = new Map<string, Set<ClientSocket>>();
+  /** The sockets of each user; without a set where he has only one, as nearly everybody. */
+  private readonly byUser = new Map<string, ClientSocket | Set<ClientSocket>>();
   private readonly sockets = new Set<ClientSocket>();
 
   add(client: ClientSocket): void {
     this.sockets.add(client);
     const key = userKey(client.data.actor.tenant, client.data.actor.uid);
-    const own = this.byUser.get(key) ?? new Set();
-    this.byUser.set(key, own.add(client));
+    const own = this.byUser.get(key);
+    if (own === undefined) this.byUser.set(key, client);
+    else if (own instanceof Set) own.add(client);
+    else if (own !== client) this.byUser.set(key, new Set([own, client]));
   }
 
   remove(client: ClientSocket): void {
     this.sockets.delete(client);
     const key = userKey(client.data.actor.tenant, client.data.actor.uid);
     const own = this.byUser.get(key);
-    own?.delete(client);
-    if (own?.size === 0) this.byUser.delete(key);
+    if (own === client) this.byUser.delete(key);
+    if (own instanceof Set && own.delete(client) && own.size === 0) this.byUser.delete(key);
   }
 
   get size(): number {
@@ -32,7 +35,9 @@ export class LocalSockets {
   }
 
   ofUser(tenant: TenantId, uid: UserId): ClientSocket[] {
-    return [...(this.byUser.get(userKey(tenant, uid)) ?? [])];
+    const own = this.byUser.get(userKey(tenant, uid));
+    if (own === undefined) return [];
+    return own instanceof Set ? [...own] : [own];
   }
 
   ofTenant(tenant: TenantId): ClientSocket[] {

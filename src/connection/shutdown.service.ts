@@ -5,9 +5,12 @@ import { SocketServer } from '../platform/socket/socket-server.js';
 import { Closing } from './closing.js';
 import { LocalSockets } from './local-sockets.js';
 
-const CLOSE_BATCH = 50;
 const CLOSE_PAUSE_MS = 100;
-const IN_FLIGHT_LIMIT_MS = 15_000;
+/** Clients that are told to move each time: 500 a second, and more where that would not end in time. */
+const CLOSE_BATCH = 50;
+const MOVE_LIMIT_MS = 15_000;
+/** Events in flight are waited for no longer, all pauses together; with what follows a node ends within 30 s. */
+const IN_FLIGHT_LIMIT_MS = 22_000;
 
 /** A graceful end: not ready, clients told to move at a pace that the other nodes can take, events in flight answered. */
 @Injectable()
@@ -21,18 +24,22 @@ export class ShutdownService {
   ) {}
 
   async drain(): Promise<void> {
+    const deadlineMs = performance.now() + IN_FLIGHT_LIMIT_MS;
+    // No new sockets: the gate turns them away to other nodes.
     this.readiness.drain();
-    await this.eventsAnswered();
+    await this.eventsAnswered(deadlineMs);
+    const batch = Math.max(CLOSE_BATCH, Math.ceil((this.local.size * CLOSE_PAUSE_MS) / MOVE_LIMIT_MS));
     for (let clients = this.local.all(); clients.length > 0; clients = this.local.all()) {
-      for (const client of clients.slice(0, CLOSE_BATCH)) this.closing.close(client, 'draining');
+      for (const client of clients.slice(0, batch)) this.closing.close(client, 'draining');
       await new Promise((resolve) => setTimeout(resolve, CLOSE_PAUSE_MS));
-      await this.eventsAnswered();
+      await this.eventsAnswered(deadlineMs);
     }
     await this.sockets.close();
   }
 
-  private async eventsAnswered(): Promise<void> {
-    const deadline = Date.now() + IN_FLIGHT_LIMIT_MS;
-    while (this.router.inFlight > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+  private async eventsAnswered(deadlineMs: number): Promise<void> {
+    while (this.router.inFlight > 0 && performance.now() < deadlineMs) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 }

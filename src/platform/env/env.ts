@@ -47,6 +47,7 @@ export const envSchema = z.object({
   CACHE_TTL_SECONDS: positive.default(300),
   SHORT_STATE_TTL_SECONDS: positive.default(600),
   GROUP_FANOUT_ENABLED: flag.default(true),
+  HANDSHAKES_AT_ONCE: positive.default(256),
   CONFIG_REFRESH_SECONDS: positive.default(60),
   ACCESS_TOKEN_TTL_SECONDS: positive.default(3600),
   REFRESH_TOKEN_TTL_SECONDS: positive.default(30 * 86400),

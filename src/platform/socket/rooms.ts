@@ -5,8 +5,20 @@ const SOCKET_ID_LENGTH = 20;
 
 const named = (name: string): string => (name.length === SOCKET_ID_LENGTH ? `${name}_` : name);
 
+/** Every socket keeps the names of its rooms: one text for all that are in a room, not one for each. */
+const shared = new Map<string, string>();
+const MAX_SHARED = 100_000;
+
+function share(room: string): string {
+  const known = shared.get(room);
+  if (known !== undefined) return known;
+  if (shared.size >= MAX_SHARED) shared.clear();
+  shared.set(room, room);
+  return room;
+}
+
 /** Room of the sockets that hear a topic. Clients never choose room names. */
-export const topicRoom = (tenant: TenantId, topic: Topic): string => named(`${tenant}:t:${topic}`);
+export const topicRoom = (tenant: TenantId, topic: Topic): string => share(named(`${tenant}:t:${topic}`));
 
 /** Room of all sockets of one user. */
 export const userRoom = (tenant: TenantId, uid: UserId): string => named(`${tenant}:u:${uid}`);

@@ -24,6 +24,8 @@ import type { ClientSocket } from './socket-client.js';
 /** Above it the transport closes the connection. */
 const MAX_TRANSPORT_BYTES = 1024 * 1024;
 const NAMESPACE = '/im';
+/** Connections that are closed with the node are given this time to say farewell. */
+const CLOSE_GRACE_MS = 1_000;
 /** While Redis is away a subscription waits for it; nobody's answer does. */
 const SUBSCRIBE_WAIT_MS = 2_500;
 
@@ -38,6 +40,11 @@ export interface SlowListeners {
   caughtUp(client: ClientSocket): void;
   /** Too much waits for it, or for too long: it must be closed. */
   tooSlow(client: ClientSocket): void;
+}
+
+export interface EndOptions {
+  readonly graceMs: number;
+  readonly dropQueued?: boolean;
 }
 
 const clientOf = (socket: Recipient): ClientSocket => socket as unknown as ClientSocket;
@@ -166,15 +173,16 @@ export class SocketServer implements OnApplicationBootstrap {
   }
 
   /**
-   * Ends the connection of a client that does not read: what waits for it is dropped, it is told why, and after `graceMs`
-   * the connection is cut whether it has read that or not.
+   * Ends a connection with a last word. Whether the client reads it or not, the connection is cut after `graceMs`: one that
+   * does not read would keep its memory, and a node that ends, for a long time.
+   * @param dropQueued what still waits for the client is dropped, so that the word comes first
    */
-  cutOff<E extends ServerEventName>(client: ClientSocket, event: E, payload: ServerEvents[E], graceMs: number): void {
+  end<E extends ServerEventName>(client: ClientSocket, event: E, payload: ServerEvents[E], options: EndOptions): void {
     const socket = inside(client);
-    dropQueued(socket);
+    if (options.dropQueued) dropQueued(socket);
     this.emitTo(client, event, payload);
     client.disconnect(true);
-    setTimeout(() => terminate(socket), graceMs).unref();
+    setTimeout(() => terminate(socket), options.graceMs).unref();
   }
 
   /** Waits, bounded, until the subscriptions that joins asked for have taken effect in Redis. @returns whether they have */
@@ -209,11 +217,15 @@ export class SocketServer implements OnApplicationBootstrap {
     return this.server ? this.namespace.sockets.size : 0;
   }
 
-  /** Stops taking connections and closes those that are left. */
+  /** Stops taking connections and closes those that are left; whoever does not answer that is cut off. */
   async close(): Promise<void> {
     this.probe?.stop();
     this.slow.stop();
-    await this.server?.close();
+    if (!this.server) return;
+    const { clients } = this.server.engine as unknown as { clients: Record<string, Recipient['client']['conn']> };
+    const left = Object.values(clients);
+    const timer = setTimeout(() => left.forEach((conn) => conn.transport.socket?.terminate()), CLOSE_GRACE_MS);
+    await this.server.close().finally(() => clearTimeout(timer));
   }
 
   private lost(kind: 'publish' | 'subscribe', error: Error): void {
