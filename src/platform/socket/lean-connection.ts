@@ -1,3 +1,4 @@
+import type { Server } from 'socket.io';
 import type { ClientSocket } from './socket-client.js';
 
 type Listener = (...args: unknown[]) => void;
@@ -41,4 +42,21 @@ export function forgetHandshake(client: ClientSocket): void {
 
 function removeListeners(emitter: Emitter, event: string, matches: (listener: Listener) => boolean): void {
   for (const listener of emitter.listeners(event)) if (matches(listener)) emitter.removeListener(event, listener);
+}
+
+type WebSocketServerClass = new (options: object) => object;
+
+/**
+ * A connection that was closed and whose client says no farewell is cut after `closeTimeout`; ws would keep it for 30 s, as
+ * long as a node may take to end. Called before the server listens: Engine.IO makes its WebSocket server then.
+ */
+export function cutSilentFarewells(server: Server, closeTimeout: number): void {
+  const { opts } = server.engine as unknown as { opts: { wsEngine?: WebSocketServerClass } };
+  const { wsEngine } = opts;
+  if (!wsEngine) return;
+  opts.wsEngine = class extends wsEngine {
+    constructor(options: object) {
+      super({ ...options, closeTimeout });
+    }
+  };
 }

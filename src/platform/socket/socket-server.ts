@@ -16,6 +16,7 @@ import { dropQueued, inside, terminate, whyNotDirect, type Recipient } from './d
 import { fanoutAdapter } from './fanout-adapter.js';
 import { FanoutMeter } from './fanout-meter.js';
 import type { ServerEventName, ServerEvents } from './events.js';
+import { cutSilentFarewells } from './lean-connection.js';
 import { limitedParser } from './limited-parser.js';
 import { PubSubGuard } from './pubsub-guard.js';
 import { SlowConsumers } from './slow-consumers.js';
@@ -24,6 +25,8 @@ import type { ClientSocket } from './socket-client.js';
 /** Above it the transport closes the connection. */
 const MAX_TRANSPORT_BYTES = 1024 * 1024;
 const NAMESPACE = '/im';
+/** A client that was told of the end of its connection answers within this time, or is cut off. */
+const FAREWELL_MS = 5_000;
 /** Connections that are closed with the node are given this time to say farewell. */
 const CLOSE_GRACE_MS = 1_000;
 /** While Redis is away a subscription waits for it; nobody's answer does. */
@@ -97,6 +100,7 @@ export class SocketServer implements OnApplicationBootstrap {
       cleanupEmptyChildNamespaces: true,
     });
     this.server = server;
+    cutSilentFarewells(server, FAREWELL_MS);
     this.guard = new PubSubGuard(this.redis.pub, this.redis.sub, {
       publishFailed: (error) => this.lost('publish', error),
       subscribeFailed: (error) => this.lost('subscribe', error),
