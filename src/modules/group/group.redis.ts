@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ENV, type Env } from '../../platform/env/env.js';
 import type { TenantId, Topic, UserId } from '../../platform/ids/ids.js';
@@ -6,7 +6,7 @@ import { RedisKeys } from '../../platform/redis/keys.js';
 import { LeaseCaches } from '../../platform/redis/lease-caches.js';
 import { loadScript, RedisScripts } from '../../platform/redis/redis-scripts.js';
 import type { ValueCache } from '../../platform/redis/value-cache.js';
-import type { GroupAccess } from './group.types.js';
+import type { GroupAccess, GroupRole } from './group.types.js';
 
 const LEASE = loadScript(__dirname, 'access_lease');
 const FILL = loadScript(__dirname, 'access_fill');
@@ -89,5 +89,50 @@ export class InviteCache {
 
   groupOf(tenant: TenantId, code: string, load: () => Promise<string | null>): Promise<string | null> {
     return this.codes.get(tenant, code, load);
+  }
+}
+
+/** Of a member as a page snapshot keeps it; profiles have a cache of their own. */
+export interface SnapshotRow {
+  readonly uid: UserId;
+  readonly role: GroupRole;
+  readonly nickname: string;
+  /** null = never muted; a past one counts no more */
+  readonly mutedUntilMs: number | null;
+  readonly joinedAtMs: number;
+}
+
+export interface PageSnapshot {
+  /** One more than the page shows, when there are more. */
+  readonly rows: readonly SnapshotRow[];
+  readonly total: number;
+}
+
+/**
+ * Pages of member lists under the version of the list that they were read at or after. Every change of a group raises its
+ * version, so an old page is not removed: nobody asks for it any more.
+ */
+@Injectable()
+export class MemberPageCache {
+  private readonly pages: ValueCache<PageSnapshot>;
+
+  constructor(keys: RedisKeys, caches: LeaseCaches) {
+    const keyOf = (t: TenantId, id: string): string => {
+      const [topic, version, digest] = id.split(' ');
+      return keys.of('memberPage', { t, topic, version, digest });
+    };
+    this.pages = caches.values({ name: 'member_page', keyOf, ttlSeconds: 60 });
+  }
+
+  /** @param page names filters, cursor and limit */
+  async get(
+    tenant: TenantId,
+    topic: Topic,
+    version: number,
+    page: string,
+    load: () => Promise<PageSnapshot>,
+  ): Promise<PageSnapshot> {
+    const digest = createHash('sha256').update(page).digest('base64url').slice(0, 22);
+    return (await this.pages.get(tenant, `${topic} ${version} ${digest}`, load)) as PageSnapshot;
   }
 }

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor, Topic, UserId } from '../../platform/ids/ids.js';
+import type { Actor, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { groupIdOf } from '../../platform/ids/topic.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import type { TenantDb } from '../../platform/mysql/tenant-db.js';
 import { UserService } from '../user/user.service.js';
 import type { UserProfile } from '../user/user.types.js';
+import { MemberPageCache, type PageSnapshot, type SnapshotRow } from './group.redis.js';
 import { GroupService } from './group.service.js';
 import { GROUP_ROLES, type GroupRole } from './group.types.js';
 import { MemberCursors, type MemberPosition } from './member-cursor.js';
@@ -62,6 +63,7 @@ export class MemberList {
     private readonly groups: GroupService,
     private readonly users: UserService,
     private readonly cursors: MemberCursors,
+    private readonly pages: MemberPageCache,
   ) {}
 
   /** @throws AppError VALIDATION_FAILED for a cursor of another list */
@@ -69,12 +71,16 @@ export class MemberList {
     const { cursor, limit, role, status, q } = request;
     const list = JSON.stringify([actor.tenant, topic, role ?? null, status ?? null, q ?? null]);
     const after = cursor === undefined ? null : this.cursors.read(list, cursor);
-    const { rows, total } = await this.databases.run(actor.tenant, async (db) => {
-      await this.groups.permit(db, actor.uid, topic, 'read');
-      const condition = conditionOf(groupIdOf(topic), request);
-      const found = await selectPage(db, condition, { role, after, limit: limit + 1 });
-      return { rows: found, total: await selectTotal(db, condition, role) };
-    });
+    // The right to read and the version of the list come from MySQL, whatever is cached.
+    const { aclVersion } = await this.databases.run(actor.tenant, (db) =>
+      this.groups.permit(db, actor.uid, topic, 'read'),
+    );
+    const load = (): Promise<PageSnapshot> => this.load(actor.tenant, topic, request, after);
+    // What a clock or another table decides does not change with the version of the list.
+    const timeless = status !== 'muted' && q === undefined;
+    const { rows, total } = timeless
+      ? await this.pages.get(actor.tenant, topic, aclVersion, JSON.stringify([list, after, limit]), load)
+      : await load();
     const shown = rows.slice(0, limit);
     const profiles = await this.users.publicProfiles(
       actor.tenant,
@@ -83,9 +89,23 @@ export class MemberList {
     const last = shown.at(-1);
     return {
       items: shown.map((row) => toItem(row, profiles.get(row.uid) ?? null)),
-      nextCursor: last && rows.length > limit ? this.cursors.write(list, positionOf(last)) : null,
+      nextCursor: last && rows.length > limit ? this.cursors.write(list, last) : null,
       total,
     };
+  }
+
+  private load(
+    tenant: TenantId,
+    topic: Topic,
+    request: MemberPageRequest,
+    after: MemberPosition | null,
+  ): Promise<PageSnapshot> {
+    const { role, limit } = request;
+    return this.databases.run(tenant, async (db) => {
+      const condition = conditionOf(groupIdOf(topic), request);
+      const found = await selectPage(db, condition, { role, after, limit: limit + 1 });
+      return { rows: found.map(toSnapshot), total: await selectTotal(db, condition, role) };
+    });
   }
 }
 
@@ -138,20 +158,23 @@ async function selectTotal(db: TenantDb, condition: Condition, role: GroupRole |
   return Number(total);
 }
 
-const positionOf = (row: MemberRow): MemberPosition => ({
-  role: row.role,
-  joinedAtMs: row.joined_at.getTime(),
+const toSnapshot = (row: MemberRow): SnapshotRow => ({
   uid: row.uid,
+  role: row.role,
+  nickname: row.nickname,
+  mutedUntilMs: row.muted_until?.getTime() ?? null,
+  joinedAtMs: row.joined_at.getTime(),
 });
 
-function toItem(row: MemberRow, user: UserProfile | null): MemberItem {
-  const muted = row.muted_until !== null && row.muted_until.getTime() > Date.now();
+function toItem(row: SnapshotRow, user: UserProfile | null): MemberItem {
+  const { uid, role, nickname, mutedUntilMs, joinedAtMs } = row;
+  const muted = mutedUntilMs !== null && mutedUntilMs > Date.now();
   return {
-    uid: row.uid,
-    role: row.role,
-    nickname: row.nickname,
-    mutedUntil: muted ? (row.muted_until as Date).toISOString() : null,
-    joinedAt: row.joined_at.toISOString(),
+    uid,
+    role,
+    nickname,
+    mutedUntil: muted ? new Date(mutedUntilMs).toISOString() : null,
+    joinedAt: new Date(joinedAtMs).toISOString(),
     user,
   };
 }

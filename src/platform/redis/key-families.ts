@@ -182,6 +182,13 @@ export const KEY_FAMILIES = {
     owner: 'group',
     what: 'what Admit and every permission check read; filled per member under a lease',
   },
+  memberPage: {
+    pattern: '<t>:group:{<topic>}:member_page:<version>:<digest>',
+    type: 'string (JSON) or a lease',
+    ttl: '60 s ± 10 %',
+    owner: 'group',
+    what: "one page of the member list, without profiles; the version is the group's `acl_version`, which every change raises, the digest covers filters, cursor and limit",
+  },
   groupInvite: {
     pattern: '<t>:invite:{<code>}',
     type: 'string (JSON) or a lease',

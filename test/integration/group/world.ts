@@ -29,7 +29,7 @@ import { GroupLifeService } from '../../../src/modules/group/group-life.service.
 import { GroupLimits } from '../../../src/modules/group/group-limits.js';
 import { GroupMembersService } from '../../../src/modules/group/group-members.service.js';
 import { GroupReads } from '../../../src/modules/group/group-reads.js';
-import { GroupAccessCache } from '../../../src/modules/group/group.redis.js';
+import { GroupAccessCache, MemberPageCache } from '../../../src/modules/group/group.redis.js';
 import { GroupService } from '../../../src/modules/group/group.service.js';
 import { SignedCursors } from '../../../src/platform/http/signed-cursors.js';
 import { MemberCursors } from '../../../src/modules/group/member-cursor.js';
@@ -167,7 +167,13 @@ export class World {
       life: new GroupLifeService(databases, topics, changes, announcer, limits, relations, audit),
       members: new GroupMembersService(changes, announcer, limits, relations),
       reads: new GroupReads(databases, groups),
-      list: new MemberList(databases, groups, users, new MemberCursors(new SignedCursors(env))),
+      list: new MemberList(
+        databases,
+        groups,
+        users,
+        new MemberCursors(new SignedCursors(env)),
+        new MemberPageCache(keys, caches),
+      ),
       topics,
       databases,
       scripts,
