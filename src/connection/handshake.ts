@@ -13,6 +13,18 @@ import type { ClientSocket } from '../platform/socket/socket-client.js';
 import { handshakeError } from '../platform/socket/socket-server.js';
 import { HandshakeGate } from './handshake-gate.js';
 
+const MAX_USER_AGENT = 128;
+const MAX_KNOWN_AGENTS = 1_000;
+const agents = new Map<string, string>();
+
+/** One string for all that say the same: there are many connections and few kinds of client. */
+function shared(agent: string): string {
+  const known = agents.get(agent);
+  if (known !== undefined) return known;
+  if (agents.size < MAX_KNOWN_AGENTS) agents.set(agent, agent);
+  return agent;
+}
+
 /** `auth` of the handshake. */
 class HandshakeDto {
   @IsString()
@@ -89,6 +101,8 @@ export class Handshake {
     client.data.expiresAtMs = expiresAtMs;
     client.data.deviceId = dto.deviceId ?? null;
     client.data.device = dto.device ?? null;
+    client.data.userAgent = shared((client.handshake.headers['user-agent'] ?? '').slice(0, MAX_USER_AGENT));
+    client.data.connectedAtMs = Date.now();
     client.data.subscribe = dto.subscribe ?? 'all';
     client.data.membershipChanges = 0;
   }

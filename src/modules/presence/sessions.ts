@@ -8,12 +8,11 @@ import { Announcer } from './announcer.js';
 import { LocalUsers, type LocalUser } from './local-users.js';
 import { NodeIndexRedis } from './node-index.redis.js';
 import { NodeLease } from './node-lease.js';
-import { SessionRedis } from './session.redis.js';
+import { SessionRedis, type SessionInfo } from './session.redis.js';
 
 const TICK_MS = 200;
 /** Refreshes in a lifetime: one may fail without harm, and another one. */
 const REFRESHES_PER_TTL = 3;
-const MAX_UA = 128;
 const CHUNK = 200;
 
 /**
@@ -147,8 +146,6 @@ export class Sessions implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-function infoOf(client: ClientSocket, node: string) {
-  const { handshake } = client;
-  const ua = handshake.headers['user-agent'] ?? '';
-  return { id: client.id, node, device: client.data.device ?? '', ua: ua.slice(0, MAX_UA), sinceMs: handshake.issued };
+function infoOf({ id, data }: ClientSocket, node: string): SessionInfo {
+  return { id, node, device: data.device ?? '', ua: data.userAgent, sinceMs: data.connectedAtMs };
 }

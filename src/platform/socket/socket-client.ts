@@ -6,6 +6,10 @@ export interface SocketData {
   actor: Actor;
   deviceId: string | null;
   device: string | null;
+  /** What the client calls itself, shortened; empty when it does not. */
+  userAgent: string;
+  /** Milliseconds since the epoch. */
+  connectedAtMs: number;
   /** Joined to every topic of the user by itself (`all`), or only to those that the client asks for. */
   subscribe: 'all' | 'manual';
   /** End of the access token, milliseconds since the epoch. */
