@@ -271,7 +271,7 @@ export const KEY_FAMILIES = {
     type: 'HyperLogLog',
     ttl: '15 min',
     owner: 'auth',
-    what: 'from how many addresses log-ins of an account failed: many of them ask for a code',
+    what: 'from how many addresses log-ins of an account failed',
   },
   shortToken: {
     pattern: '<t>:token:{<hash>}',
