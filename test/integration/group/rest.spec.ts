@@ -3,6 +3,11 @@ import { APP_GUARD } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import type { Request } from 'express';
+import { SignedCursors } from '../../../src/platform/http/signed-cursors.js';
+import { CacheStore } from '../../../src/platform/redis/cache-store.js';
+import { KeyRemovals } from '../../../src/platform/redis/key-removals.js';
+import { KnownServer } from '../../../src/platform/redis/known-server.js';
+import { LeaseCaches } from '../../../src/platform/redis/lease-caches.js';
 import { ENV } from '../../../src/platform/env/env.js';
 import { setActor } from '../../../src/platform/http/actor.js';
 import { ProblemFilter } from '../../../src/platform/http/problem.filter.js';
@@ -49,6 +54,11 @@ class FakePresenceModule {}
 
 function platform(): unknown {
   const provided = [
+    CacheStore,
+    KeyRemovals,
+    KnownServer,
+    LeaseCaches,
+    SignedCursors,
     { provide: ENV, useValue: world.env },
     { provide: TENANT_SCHEMA, useValue: schemas.tenant },
     { provide: TenantConnections, useValue: world.connections },
