@@ -112,7 +112,10 @@ export class TenantProvisioning {
   async change(which: { code: string } | { id: string }, change: TenantChange, by: Operator): Promise<boolean> {
     return this.source.transaction(async (tx) => {
       const row = await tx.findOne(TenantEntity, { where: which, lock: { mode: 'pessimistic_write' } });
-      if (!row) throw new AppError('TENANT_UNKNOWN', { message: `There is no tenant ${Object.values(which)[0]}.` });
+      if (!row) {
+        const asked = 'code' in which ? `with the code ${which.code}` : which.id;
+        throw new AppError('TENANT_UNKNOWN', { message: `There is no tenant ${asked}.` });
+      }
       const settings = change.settings === undefined ? row.settings : mergedSettings(row.settings, change.settings);
       const { name = row.name, status = row.status } = change;
       if (name.trim() === '' || [...name].length > 128) throw invalid('name', 'must have 1 to 128 characters');
