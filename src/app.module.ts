@@ -4,6 +4,7 @@ import { AdminModule } from './modules/admin/admin.module.js';
 import { AuthModule } from './modules/auth/auth.module.js';
 import { ConfigModule } from './modules/config/config.module.js';
 import { ConversationModule } from './modules/conversation/conversation.module.js';
+import { DirectMessageModule } from './modules/direct-message/direct-message.module.js';
 import { GroupModule } from './modules/group/group.module.js';
 import { GroupMessageModule } from './modules/group-message/group-message.module.js';
 import { IdempotencyModule } from './modules/idempotency/idempotency.module.js';
@@ -35,6 +36,7 @@ export class AppModule {
         RelationModule,
         GroupModule,
         GroupMessageModule,
+        DirectMessageModule,
         MessagingModule,
         ConversationModule,
         AdminModule,

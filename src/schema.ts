@@ -39,6 +39,8 @@ import { GroupInvites1764000000660 } from './migrations/tenant/0066-group-invite
 import { GroupAnnouncements1764000000670 } from './migrations/tenant/0067-group-announcements.js';
 import { GroupAnnouncementVersions1764000000680 } from './migrations/tenant/0068-group-announcement-versions.js';
 import { GroupAnnouncementConfirms1764000000690 } from './migrations/tenant/0069-group-announcement-confirms.js';
+import { Messages1764000000800 } from './migrations/tenant/0080-messages.js';
+import { DirectChats1764000000810 } from './migrations/tenant/0081-direct-chats.js';
 import type { Schemas } from './platform/platform.module.js';
 
 /** All tables of the product: entities stay with their modules, the order of the migrations is decided here. */
@@ -84,6 +86,8 @@ export const schemas: Schemas = {
       Captchas1764000000450,
       ActionTokens1764000000460,
       UserPhones1764000000470,
+      Messages1764000000800,
+      DirectChats1764000000810,
       UserPrivacy1764000000600,
       Blocks1764000000610,
       Follows1764000000620,

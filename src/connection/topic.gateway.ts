@@ -7,6 +7,7 @@ import { toAppError } from '../platform/errors/to-app-error.js';
 import { AppError, type ErrorBody } from '../platform/errors/app-error.js';
 import { IsTopicName } from '../platform/http/rules.js';
 import type { Topic } from '../platform/ids/ids.js';
+import { isDirect } from '../platform/ids/topic.js';
 import { topicRoom } from '../platform/socket/rooms.js';
 import type { ClientSocket } from '../platform/socket/socket-client.js';
 import { SocketEvent } from '../platform/socket/socket-event.decorator.js';
@@ -62,9 +63,12 @@ export class TopicGateway {
   private async subscribeTo(client: ClientSocket, topic: Topic, readSeq: number): Promise<TopicAnswer> {
     const { actor } = client.data;
     try {
-      const role = await this.membership.join(client, topic, () => this.messaging.roleOf(actor, topic));
+      const check = (): Promise<string> => this.messaging.roleOf(actor, topic);
+      // Private chats come to the room of the user, which each of his sockets is in.
+      const role = isDirect(topic) ? await check() : await this.membership.join(client, topic, check);
+      // Without Redis they go on; what the other nodes say then is pulled.
       // The head comes after the subscription took effect: what is stored later is heard.
-      if (!(await this.sockets.subscribed())) {
+      if (!(await this.sockets.subscribed()) && !isDirect(topic)) {
         throw new AppError('SHORT_STATE_UNAVAILABLE', { message: NOT_HEARD, retryAfterMs: 1000 });
       }
       const [head, onlineCount] = await Promise.all([

@@ -22,7 +22,7 @@ export async function checkPromise(
 ): Promise<Row[]> {
   const rows = await stage.sql<Row>(
     code,
-    'SELECT seqid, id, client_msg_id, from_user, status FROM im_group_messages WHERE topic = ? ORDER BY seqid',
+    `SELECT seqid, id, client_msg_id, from_user, status FROM ${tableOf(topic)} WHERE topic = ? ORDER BY seqid`,
     [topic],
   );
   const stored = rows.filter((row) => row.status !== 'void');
@@ -35,6 +35,8 @@ export async function checkPromise(
   }
   return rows;
 }
+
+const tableOf = (topic: string): string => (topic.startsWith('grp_') ? 'im_group_messages' : 'im_messages');
 
 /** Every refusal was told to be retryable, and came within the bound that a caller may rely on. */
 export function checkRefusals(members: readonly Member[], withinMs: number): void {

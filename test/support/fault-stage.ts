@@ -7,7 +7,8 @@ import { createConnection } from 'mysql2';
 const { startMysql } = require('../../scripts/lib/mysql-server.js') as { startMysql: StartServer };
 // eslint-disable-next-line @typescript-eslint/no-require-imports
 const { startRedis } = require('../../scripts/lib/redis-server.js') as { startRedis: StartServer };
-import { asTenantId } from '../../src/platform/ids/ids.js';
+import { asTenantId, asUserId } from '../../src/platform/ids/ids.js';
+import { directTopic } from '../../src/platform/ids/topic.js';
 import { RedisKeys } from '../../src/platform/redis/keys.js';
 import { databaseAt } from './environment.js';
 import { Member } from './load.js';
@@ -126,6 +127,23 @@ export class FaultStage {
     for (const member of this.earlier) member.stop();
     this.topic = await this.stage.group(this.nodes[0], this.users[0], this.users.slice(1));
     for (let index = 0; index < count; index += 1) await this.join(index);
+  }
+
+  /** A private chat of two new users instead, each with a device on either node. */
+  async gatherDirect(): Promise<void> {
+    this.sending = false;
+    this.earlier.push(...this.members.splice(0));
+    for (const member of this.earlier) member.stop();
+    this.counter += 1;
+    const names = [`left-${this.counter}`, `right-${this.counter}`];
+    await this.stage.addUsers('demo', names);
+    const pair = await Promise.all(names.map((name) => this.stage.login(this.nodes[0], 'demo', name)));
+    this.topic = directTopic(asUserId(pair[0].uid), asUserId(pair[1].uid));
+    for (const [index, user] of [...pair, pair[1], pair[0]].entries()) {
+      const member = new Member(() => this.nodes, user, this.topic, index);
+      await member.connect();
+      this.members.push(member);
+    }
   }
 
   /** One more device that follows the group and knows nothing yet. */

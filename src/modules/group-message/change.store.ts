@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
-import { Coalesced } from '../../platform/mysql/coalesced.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
+import { MessageLogService } from '../message-log/message-log.service.js';
 import { MESSAGE_COLUMNS, type MessageRow } from './message-row.js';
 
 /** One entry of a topic's change log, with the message as it is now. */
@@ -20,9 +20,10 @@ export interface RowChange {
 /** Edits, recalls, removals and own deletions in MySQL. */
 @Injectable()
 export class ChangeStore {
-  private readonly hides = new Coalesced<number[]>();
-
-  constructor(private readonly tenants: TenantDataSources) {}
+  constructor(
+    private readonly tenants: TenantDataSources,
+    private readonly log: MessageLogService,
+  ) {}
 
   transaction<T>(tenant: TenantId, work: (tx: EntityManager) => Promise<T>): Promise<T> {
     return this.tenants.run(tenant, (db) => db.transaction(work));
@@ -59,11 +60,7 @@ export class ChangeStore {
         Number(row.seqid),
       ],
     );
-    const changeNo = await this.nextChangeNo(tx, topic);
-    await tx.query(
-      'INSERT INTO im_message_changes (topic, change_no, seqid, version, created_at) VALUES (?, ?, ?, ?, ?)',
-      [topic, changeNo, Number(row.seqid), version, now],
-    );
+    const changeNo = await this.log.recordChange(tx, topic, Number(row.seqid), version, now);
     return [{ ...row, version, status, content, updated_at: now }, changeNo];
   }
 
@@ -86,11 +83,8 @@ export class ChangeStore {
     );
   }
 
-  async lastChange(tenant: TenantId, topic: Topic): Promise<number> {
-    const [row] = await this.tenants.run(tenant, (db) =>
-      db.query<{ change_no: string }>('SELECT change_no FROM im_message_change_heads WHERE topic = ?', [topic]),
-    );
-    return Number(row?.change_no ?? 0);
+  lastChange(tenant: TenantId, topic: Topic): Promise<number> {
+    return this.log.lastChange(tenant, topic);
   }
 
   /** Stores which messages a member deleted for himself; numbers that hold none are left out. @returns those stored */
@@ -102,59 +96,23 @@ export class ChangeStore {
       );
       const found = rows.map((row) => Number(row.seqid) as Seq);
       if (found.length === 0) return found;
-      const now = new Date();
-      await db.query(
-        'INSERT INTO im_message_hides (uid, topic, seqid, created_at) VALUES ? ON DUPLICATE KEY UPDATE seqid = VALUES(seqid)',
-        [found.map((seq) => [BigInt(uid), topic, seq, now])],
-      );
+      await this.log.hide(tenant, topic, uid, found);
       return found;
     });
   }
 
   /** What a member deleted for himself in a range, both ends included. Equal reads share one query. */
   hidden(tenant: TenantId, topic: Topic, uid: UserId, from: number, to: number, limit: number): Promise<number[]> {
-    return this.hides.run(`${tenant} ${topic} ${uid} ${from} ${to} ${limit}`, async () => {
-      const rows = await this.tenants.run(tenant, (db) =>
-        db.query<{ seqid: string }>(
-          'SELECT seqid FROM im_message_hides WHERE uid = ? AND topic = ? AND seqid BETWEEN ? AND ? LIMIT ?',
-          [BigInt(uid), topic, from, to, limit],
-        ),
-      );
-      return rows.map((row) => Number(row.seqid));
-    });
+    return this.log.hidden(tenant, topic, uid, from, to, limit);
   }
 
   /** Which of these a member deleted for himself. */
-  async hiddenOf(tenant: TenantId, topic: Topic, uid: UserId, seqs: readonly Seq[]): Promise<Set<number>> {
-    const rows = await this.tenants.run(tenant, (db) =>
-      db.query<{ seqid: string }>('SELECT seqid FROM im_message_hides WHERE uid = ? AND topic = ? AND seqid IN (?)', [
-        BigInt(uid),
-        topic,
-        seqs,
-      ]),
-    );
-    return new Set(rows.map((row) => Number(row.seqid)));
+  hiddenOf(tenant: TenantId, topic: Topic, uid: UserId, seqs: readonly Seq[]): Promise<Set<number>> {
+    return this.log.hiddenOf(tenant, topic, uid, seqs);
   }
 
   /** Which of these anybody deleted for himself. */
-  async hiddenByAnybody(tenant: TenantId, topic: Topic, seqs: readonly Seq[]): Promise<Set<number>> {
-    const rows = await this.tenants.run(tenant, (db) =>
-      db.query<{ seqid: string }>('SELECT DISTINCT seqid FROM im_message_hides WHERE topic = ? AND seqid IN (?)', [
-        topic,
-        seqs,
-      ]),
-    );
-    return new Set(rows.map((row) => Number(row.seqid)));
-  }
-
-  private async nextChangeNo(tx: EntityManager, topic: Topic): Promise<number> {
-    await tx.query(
-      'INSERT INTO im_message_change_heads (topic, change_no) VALUES (?, 1) ON DUPLICATE KEY UPDATE change_no = change_no + 1',
-      [topic],
-    );
-    const [row] = (await tx.query('SELECT change_no FROM im_message_change_heads WHERE topic = ?', [topic])) as {
-      change_no: string;
-    }[];
-    return Number(row.change_no);
+  hiddenByAnybody(tenant: TenantId, topic: Topic, seqs: readonly Seq[]): Promise<Set<number>> {
+    return this.log.hiddenByAnybody(tenant, topic, seqs);
   }
 }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { GroupModule } from '../group/group.module.js';
+import { MessageLogModule } from '../message-log/message-log.module.js';
 import { TopicModule } from '../topic/topic.module.js';
 import { AdmissionService } from './admission.service.js';
 import { BatchWriter } from './batch-writer.js';
@@ -25,7 +26,7 @@ import { SendService } from './send.service.js';
 import { TombstoneService } from './tombstone.service.js';
 
 @Module({
-  imports: [AuditModule, GroupModule, TopicModule],
+  imports: [AuditModule, GroupModule, MessageLogModule, TopicModule],
   providers: [
     // what Redis and MySQL know
     GroupMessageRedis,

@@ -104,7 +104,10 @@ export function pendingRow(
 }
 
 /** The row as a page will read it back, without reading it back. */
-export function freshRow({ topic, seq, from, body }: PendingRow, id: string): PageRow {
+export function freshRow(
+  { topic, seq, from, body }: Pick<PendingRow, 'topic' | 'seq' | 'from' | 'body'>,
+  id: string,
+): PageRow {
   const { draft, contentText, headText, mentionsText, time } = body;
   const stored = `${time.slice(0, 10)} ${time.slice(11, 23)}`;
   return new PageRow(topic, [

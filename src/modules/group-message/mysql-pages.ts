@@ -24,7 +24,15 @@ export interface Examined {
   readonly rows: readonly PageRow[];
 }
 
-type HiddenAmong = (rows: readonly PageRow[]) => Promise<ReadonlySet<number>> | ReadonlySet<number>;
+/** Where a page's rows come from; void rows are included. */
+export interface PageSource {
+  /** Rows above `afterSeq`, ascending. */
+  after(afterSeq: number, limit: number): Promise<PageRow[]>;
+  /** Rows below `beforeSeq` (null: from the newest) down to above `floorSeq`, descending. */
+  before(beforeSeq: number | null, floorSeq: number, limit: number): Promise<PageRow[]>;
+  /** What the reader deleted for himself among these rows, by seq. */
+  hidden(rows: readonly PageRow[]): Promise<ReadonlySet<number>> | ReadonlySet<number>;
+}
 
 /** Collects the messages of one page until it is full. */
 class PageBuilder {
@@ -89,67 +97,14 @@ export class MysqlPages {
     head: TopicHead,
     hidden: ReadonlySet<number> | null = null,
   ): Promise<ReadPage> {
-    const hiddenAmong: HiddenAmong = (rows) => hidden ?? this.hiddenAmong(actor, topic, rows);
-    return query.afterSeq === undefined
-      ? this.backward(actor, topic, query.beforeSeq ?? null, floor, query.limit, head, hiddenAmong)
-      : this.forward(actor, topic, Math.max(query.afterSeq, floor), query.limit, head, hiddenAmong);
-  }
-
-  private async forward(
-    actor: Actor,
-    topic: Topic,
-    afterSeq: number,
-    limit: number,
-    head: TopicHead,
-    hiddenAmong: HiddenAmong,
-  ): Promise<ReadPage> {
-    const builder = new PageBuilder(limit);
-    let examined = afterSeq;
-    for (;;) {
-      const wanted = builder.wanted;
-      const rows = await this.store.rowsAfter(actor.tenant, topic, examined, wanted);
-      const hidden = await hiddenAmong(rows);
-      for (const row of rows) {
-        if (!builder.take(row, hidden.has(row.seq))) break;
-        examined = row.seq;
-      }
-      if (!builder.readOn(rows, wanted)) break;
-    }
-    const last = builder.rows.at(-1)?.seq ?? afterSeq;
-    const to = builder.ended ? Math.max(last, head.stableSeq) : last;
-    return {
-      page: pageOf(builder.messages, examined, head, builder.hasMore),
-      examined: { from: afterSeq + 1, to, rows: builder.rows },
+    const { tenant } = actor;
+    const source = {
+      after: (afterSeq: number, limit: number) => this.store.rowsAfter(tenant, topic, afterSeq, limit),
+      before: (beforeSeq: number | null, floorSeq: number, limit: number) =>
+        this.store.rowsBefore(tenant, topic, beforeSeq, floorSeq, limit),
+      hidden: (rows: readonly PageRow[]) => hidden ?? this.hiddenAmong(actor, topic, rows),
     };
-  }
-
-  private async backward(
-    actor: Actor,
-    topic: Topic,
-    beforeSeq: number | null,
-    floor: number,
-    limit: number,
-    head: TopicHead,
-    hiddenAmong: HiddenAmong,
-  ): Promise<ReadPage> {
-    const builder = new PageBuilder(limit);
-    let before = beforeSeq;
-    for (;;) {
-      const wanted = builder.wanted;
-      const rows = await this.store.rowsBefore(actor.tenant, topic, before, floor, wanted);
-      const hidden = await hiddenAmong(rows);
-      for (const row of rows) {
-        if (!builder.take(row, hidden.has(row.seq))) break;
-        before = row.seq;
-      }
-      if (!builder.readOn(rows, wanted)) break;
-    }
-    const messages = builder.messages.reverse();
-    const from = builder.ended ? floor + 1 : builder.rows.at(-1)!.seq;
-    return {
-      page: pageOf(messages, builder.newest, head, builder.hasMore),
-      examined: { from, to: beforeSeq === null ? head.stableSeq : beforeSeq - 1, rows: builder.rows },
-    };
+    return readPage(source, query, floor, head);
   }
 
   private async hiddenAmong(actor: Actor, topic: Topic, rows: readonly PageRow[]): Promise<Set<number>> {
@@ -158,6 +113,65 @@ export class MysqlPages {
     const [from, to] = [Math.min(...seqs), Math.max(...seqs)];
     return new Set(await this.changes.hidden(actor.tenant, topic, actor.uid, from, to, rows.length));
   }
+}
+
+/**
+ * Reads one page.
+ * @param floor nothing at or below it is shown
+ * @param head read before, so that nothing stored later is called stable
+ */
+export function readPage(source: PageSource, query: HistoryQuery, floor: number, head: TopicHead): Promise<ReadPage> {
+  return query.afterSeq === undefined
+    ? backward(source, query.beforeSeq ?? null, floor, query.limit, head)
+    : forward(source, Math.max(query.afterSeq, floor), query.limit, head);
+}
+
+async function forward(source: PageSource, afterSeq: number, limit: number, head: TopicHead): Promise<ReadPage> {
+  const builder = new PageBuilder(limit);
+  let examined = afterSeq;
+  for (;;) {
+    const wanted = builder.wanted;
+    const rows = await source.after(examined, wanted);
+    const hidden = await source.hidden(rows);
+    for (const row of rows) {
+      if (!builder.take(row, hidden.has(row.seq))) break;
+      examined = row.seq;
+    }
+    if (!builder.readOn(rows, wanted)) break;
+  }
+  const last = builder.rows.at(-1)?.seq ?? afterSeq;
+  const to = builder.ended ? Math.max(last, head.stableSeq) : last;
+  return {
+    page: pageOf(builder.messages, examined, head, builder.hasMore),
+    examined: { from: afterSeq + 1, to, rows: builder.rows },
+  };
+}
+
+async function backward(
+  source: PageSource,
+  beforeSeq: number | null,
+  floor: number,
+  limit: number,
+  head: TopicHead,
+): Promise<ReadPage> {
+  const builder = new PageBuilder(limit);
+  let before = beforeSeq;
+  for (;;) {
+    const wanted = builder.wanted;
+    const rows = await source.before(before, floor, wanted);
+    const hidden = await source.hidden(rows);
+    for (const row of rows) {
+      if (!builder.take(row, hidden.has(row.seq))) break;
+      before = row.seq;
+    }
+    if (!builder.readOn(rows, wanted)) break;
+  }
+  const messages = builder.messages.reverse();
+  const from = builder.ended ? floor + 1 : builder.rows.at(-1)!.seq;
+  return {
+    page: pageOf(messages, builder.newest, head, builder.hasMore),
+    examined: { from, to: beforeSeq === null ? head.stableSeq : beforeSeq - 1, rows: builder.rows },
+  };
 }
 
 function pageOf(messages: readonly string[], examined: number, head: TopicHead, hasMore: boolean): TextPage {

@@ -114,7 +114,7 @@ export class QuoteService {
 }
 
 /** The newest of the quoted seqs, each once. */
-function wanted(messages: readonly Message[]): Seq[] {
+export function wanted(messages: readonly Message[]): Seq[] {
   const seqs = new Set(messages.map(quotedSeq).filter((seq) => seq !== null));
   return [...seqs].sort((a, b) => b - a).slice(0, MAX_QUOTES);
 }

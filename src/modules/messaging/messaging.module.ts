@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DirectMessageModule } from '../direct-message/direct-message.module.js';
 import { GroupMessageModule } from '../group-message/group-message.module.js';
 import { ChangeController } from './change.controller.js';
 import { ChangeGateway } from './change.gateway.js';
@@ -8,7 +9,7 @@ import { MessagingGateway } from './messaging.gateway.js';
 import { MessagingService } from './messaging.service.js';
 
 @Module({
-  imports: [GroupMessageModule],
+  imports: [DirectMessageModule, GroupMessageModule],
   controllers: [MessagingController, ChangeController, MessageAdminController],
   providers: [MessagingService, MessagingGateway, ChangeGateway],
   exports: [MessagingService],

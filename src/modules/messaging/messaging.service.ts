@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import type { Actor, Seq, TenantId, Topic } from '../../platform/ids/ids.js';
 import { parseTopic, type TopicParts } from '../../platform/ids/topic.js';
+import { DirectMessageService } from '../direct-message/direct-message.service.js';
 import { GroupMessageService } from '../group-message/group-message.service.js';
 import type {
   HistoryPage,
@@ -9,6 +10,7 @@ import type {
   ChangesPage,
   ContentProblem,
   HistoryQuery,
+  MessageChange,
   MessageDraft,
   MessageType,
   SendAnswer,
@@ -17,13 +19,31 @@ import type {
 import { findContentProblem, findHeadProblem } from './content.js';
 import type { SendBodyDto } from './dto/send.dto.js';
 
-/** Kinds of topic that hold messages now. */
 type Kind = TopicParts['kind'];
+
+/** What each kind of topic answers for its messages. */
+interface MessagesOfKind {
+  readonly sends: { send(actor: Actor, draft: MessageDraft): Promise<SendAnswer> };
+  readonly history: {
+    page(actor: Actor, topic: Topic, query: HistoryQuery): Promise<HistoryPage>;
+    changes(actor: Actor, topic: Topic, afterChange: number, limit: number): Promise<ChangesPage>;
+    roleOf(actor: Actor, topic: Topic): Promise<string>;
+    head(tenant: TenantId, topic: Topic): Promise<TopicHead & { lastChange: number }>;
+  };
+  readonly changes: {
+    apply(actor: Actor, topic: Topic, seq: Seq, change: MessageChange): Promise<ChangeAnswer>;
+    block(tenant: TenantId, topic: Topic, seq: Seq, reason: string | null): Promise<ChangeAnswer>;
+  };
+  readonly hides: { hide(actor: Actor, topic: Topic, seqs: readonly Seq[]): Promise<void> };
+}
 
 /** The wire of all messages: what it says is checked here and handed to the module of the topic's kind. */
 @Injectable()
 export class MessagingService {
-  constructor(private readonly groups: GroupMessageService) {}
+  constructor(
+    private readonly groups: GroupMessageService,
+    private readonly direct: DirectMessageService,
+  ) {}
 
   send(actor: Actor, topic: Topic, body: SendBodyDto): Promise<SendAnswer> {
     const problem = findContentProblem(body.type, body.content) ?? (body.head ? findHeadProblem(body.head) : null);
@@ -70,9 +90,10 @@ export class MessagingService {
     return this.of(topic).history.head(tenant, topic);
   }
 
-  private of(topic: Topic): GroupMessageService {
+  private of(topic: Topic): MessagesOfKind {
     const kind: Kind | undefined = parseTopic(topic)?.kind;
     if (kind === 'group') return this.groups;
+    if (kind === 'p2p' || kind === 'self') return this.direct;
     throw new AppError('NOT_FOUND', {
       message: 'There is no such topic, or topics of this kind hold no messages yet.',
     });

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Topic } from '../../platform/ids/ids.js';
 import { isTopic } from '../../platform/ids/topic.js';
+import type { TenantDb } from '../../platform/mysql/tenant-db.js';
 import type { WriterSession } from '../../platform/mysql/writer-pool.js';
 import { TopicSeqEntity } from './topic.entity.js';
 
@@ -12,9 +13,22 @@ export interface TopicFence {
   readonly aclVersion: number;
 }
 
+/** What MySQL knows of a private chat; a chat without a row has zeros. */
+export interface DirectTopic {
+  /** Number of its newest message; 0 = nobody has said anything. */
+  readonly seq: number;
+  readonly aclVersion: number;
+}
+
 interface FenceRow {
   readonly topic: string;
   readonly epoch: string;
+  readonly acl_version: string;
+}
+
+interface DirectRow {
+  readonly topic: string;
+  readonly seq: string;
   readonly acl_version: string;
 }
 
@@ -77,6 +91,57 @@ export class TopicService {
     if (!Number.isSafeInteger(epoch) || epoch < 0) throw new Error(`not an epoch: ${epoch}`);
     await session.write('UPDATE im_topic_seq SET epoch = ? WHERE topic = ?', [epoch, checked(topic)]);
   }
+
+  /** How far private chats are numbered, by topic; those without a row are missing. */
+  async readDirect(db: TenantDb, topics: readonly Topic[]): Promise<Map<Topic, DirectTopic>> {
+    if (topics.length === 0) return new Map();
+    const rows = await db.query<DirectRow>('SELECT topic, seq, acl_version FROM im_topic_seq WHERE topic IN (?)', [
+      topics.map(checked),
+    ]);
+    return new Map(rows.map((row) => [row.topic as Topic, directOf(row)]));
+  }
+
+  /**
+   * Holds a private chat's row until `tx` ends: whoever holds it gives the next number, so numbers appear in the order of the
+   * commits. The row is made when it is missing; both sides may do that at once.
+   */
+  async lockDirect(tx: EntityManager, topic: Topic): Promise<DirectTopic> {
+    const key = checked(topic);
+    const lock = async (): Promise<DirectRow | undefined> => {
+      const sql = 'SELECT topic, seq, acl_version FROM im_topic_seq WHERE topic = ? FOR UPDATE';
+      return ((await tx.query(sql, [key])) as DirectRow[])[0];
+    };
+    let row = await lock();
+    if (!row) {
+      await tx.query('INSERT INTO im_topic_seq (topic) VALUES (?) ON DUPLICATE KEY UPDATE epoch = epoch', [key]);
+      row = await lock();
+    }
+    return directOf(row!);
+  }
+
+  /** Stores the newest number; the caller holds the row by `lockDirect`. */
+  async setDirectSeq(tx: EntityManager, topic: Topic, seq: number): Promise<void> {
+    if (!Number.isSafeInteger(seq) || seq < 0) throw new Error(`not a seq: ${seq}`);
+    await tx.query('UPDATE im_topic_seq SET seq = ? WHERE topic = ?', [seq, checked(topic)]);
+  }
+
+  /** Holds a private chat's permissions still until `tx` ends, and reads their version. */
+  async shareDirect(tx: EntityManager, topic: Topic): Promise<number> {
+    const sql = 'SELECT topic, seq, acl_version FROM im_topic_seq WHERE topic = ? LOCK IN SHARE MODE';
+    const [row] = (await tx.query(sql, [checked(topic)])) as DirectRow[];
+    return row ? directOf(row).aclVersion : 0;
+  }
+
+  /**
+   * Announces that two users' right to write to each other changes, in the transaction that changes it: a send that was
+   * allowed before is decided anew. The row is made when it is missing.
+   */
+  async raiseDirectAcl(tx: EntityManager, topic: Topic): Promise<void> {
+    await tx.query(
+      'INSERT INTO im_topic_seq (topic, acl_version) VALUES (?, 1) ON DUPLICATE KEY UPDATE acl_version = acl_version + 1',
+      [checked(topic)],
+    );
+  }
 }
 
 /** A missing topic in a condition would match other rows or none; it is a fault of the caller. */
@@ -84,3 +149,5 @@ function checked(topic: Topic): Topic {
   if (!isTopic(topic)) throw new Error('not a topic name');
   return topic;
 }
+
+const directOf = (row: DirectRow): DirectTopic => ({ seq: Number(row.seq), aclVersion: Number(row.acl_version) });

@@ -28,6 +28,14 @@ export function isTopic(value: unknown): value is Topic {
 
 export const groupTopic = (groupId: string): Topic => asTopic(`grp_${groupId}`);
 
+/** Is it a private chat or a file assistant: a topic whose members are in its name? */
+export const isDirect = (topic: Topic): boolean => ['p2p', 'self'].includes(parseTopic(topic)?.kind ?? '');
+
+/** The topic of the private chat of two users. */
+export function directTopic(a: UserId, b: UserId): Topic {
+  return asTopic(compareIds(a, b) < 0 ? `p2p_${a}_${b}` : `p2p_${b}_${a}`);
+}
+
 /** The group id of a group topic. @throws Error for any other kind: callers dispatch by kind first. */
 export function groupIdOf(topic: Topic): string {
   const parts = parseTopic(topic);

@@ -3,9 +3,11 @@ import { filesBelow, moduleOf } from './sources.js';
 /** Tables that have no entity: nobody reads them through TypeORM. */
 const WITHOUT_ENTITY: Record<string, string> = {
   im_group_messages: 'group-message',
-  im_message_changes: 'group-message',
-  im_message_change_heads: 'group-message',
-  im_message_hides: 'group-message',
+  im_message_changes: 'message-log',
+  im_message_change_heads: 'message-log',
+  im_message_hides: 'message-log',
+  im_messages: 'direct-message',
+  im_direct_chats: 'direct-message',
   im_topic_cursors: 'conversation',
   im_audit_logs: 'audit',
   im_captchas: 'captcha',
