@@ -16,7 +16,7 @@ const ALLOWED_ARROWS = {
   'message-log': [],
   messaging: ['direct-message', 'group-message'],
   presence: ['relation', 'user'],
-  relation: ['user'],
+  relation: ['topic', 'user'],
   sms: ['config'],
   tenant: ['audit'],
   topic: [],

@@ -73,7 +73,7 @@ export class TopicGateway {
       }
       const [head, onlineCount] = await Promise.all([
         this.messaging.head(actor.tenant, topic),
-        this.presence.onlineCount(actor.tenant, topic),
+        isDirect(topic) ? null : this.presence.onlineCount(actor.tenant, topic),
       ]);
       return { topic, ...head, readSeq, role, onlineCount };
     } catch (error) {

@@ -110,6 +110,7 @@ export class DirectChangeService {
     // An edit says something new. The row first, the topic last: the order of locks everywhere.
     if ((await this.topics.shareDirect(tx, topic)) !== may.aclVersion) return 'stale';
     if (may.refused) throw new AppError(may.refused);
+    if (await this.store.blocked(tx, topic)) return 'stale';
     const { editWindowSeconds } = this.tenants.get(actor.tenant).settings;
     if (!isNew(row, change, editWindowSeconds)) return { row, change: null };
     return this.change(tx, topic, row, { contentText: JSON.stringify(change.content), by: actor.uid });

@@ -9,6 +9,7 @@ import {
   type MessageRow,
   type PageValues,
 } from '../group-message/group-message.service.js';
+import { RelationService } from '../relation/relation.service.js';
 import { TopicService } from '../topic/topic.service.js';
 import { sidesOf } from './direct-access.js';
 
@@ -59,6 +60,7 @@ export class DirectMessageStore {
   constructor(
     private readonly tenants: TenantDataSources,
     private readonly topics: TopicService,
+    private readonly relations: RelationService,
   ) {}
 
   /**
@@ -202,9 +204,10 @@ export class DirectMessageStore {
   ): Promise<DirectOutcome[]> {
     const { seq: last, aclVersion } = await this.topics.lockDirect(tx, topic);
     const known = await this.known(tx, topic, sends);
+    const blocked = await this.blocked(tx, topic);
     const fresh: DirectSend[] = [];
     for (const send of sends) {
-      if (known.has(keyOf(send)) || send.aclVersion !== aclVersion) continue;
+      if (known.has(keyOf(send)) || send.aclVersion !== aclVersion || blocked) continue;
       // The same id twice at once: the second is a retry of the first.
       if (!fresh.some((other) => keyOf(other) === keyOf(send))) fresh.push(send);
     }
@@ -216,6 +219,12 @@ export class DirectMessageStore {
       if (!own) return { kind: 'stale' };
       return { kind: fresh.includes(send) ? 'stored' : 'known', stored: own };
     });
+  }
+
+  /** Has one side blocked the other? Under the chat's row, which a block takes, too: it is before this or after it. */
+  async blocked(tx: EntityManager, topic: Topic): Promise<boolean> {
+    const [a, b] = sidesOf(topic);
+    return b !== undefined && (await this.relations.blockedIn(tx, a, b));
   }
 
   /** What the client ids of these sends hold already; nobody can store another one while the chat's row is held. */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import { toAppError } from '../../platform/errors/to-app-error.js';
 import { asSeq, type TenantId, type Topic } from '../../platform/ids/ids.js';
+import { withoutCommitMark } from '../../platform/mysql/commit-mark.js';
 import { errnoOf, isDeadlock, isLockWait, isUnavailable } from '../../platform/mysql/mysql-errors.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { freshRow } from '../group-message/group-message.service.js';
@@ -104,7 +105,9 @@ export class DirectWriter {
   private pump(tenant: TenantId, lanes: TenantLanes): void {
     while (lanes.transactions < MAX_TRANSACTIONS && lanes.ready.length > 0) {
       lanes.transactions += 1;
-      void this.flush(tenant, lanes, lanes.ready.shift()!);
+      const lane = lanes.ready.shift()!;
+      // A commit belongs to all whose messages are in it; their client ids make repetitions safe.
+      void withoutCommitMark(() => this.flush(tenant, lanes, lane));
     }
   }
 

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AppError, invalid } from '../../platform/errors/app-error.js';
 import type { Actor, UserId } from '../../platform/ids/ids.js';
+import { directTopic } from '../../platform/ids/topic.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
+import { TopicService } from '../topic/topic.service.js';
 import { UserService } from '../user/user.service.js';
 import { RelationCaches } from './relation.redis.js';
 import {
@@ -42,6 +44,7 @@ export class RelationChanges {
     private readonly sources: TenantDataSources,
     private readonly caches: RelationCaches,
     private readonly users: UserService,
+    private readonly topics: TopicService,
   ) {}
 
   /**
@@ -104,6 +107,8 @@ export class RelationChanges {
       await this.refuseTooMany(tx, 'blocklist', actor.uid);
       await settleRequests(tx, actor.uid, target, 'rejected');
       await deleteFollow(tx, target, actor.uid);
+      // Last, as everywhere: what is being sent in their chat has ended by the commit, and what comes later sees the block.
+      await this.topics.raiseDirectAcl(tx, directTopic(actor.uid, target));
     });
     const gone = await Promise.all([
       this.caches.blocks.invalidate(actor.tenant, [actor.uid]),

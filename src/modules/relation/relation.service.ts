@@ -8,7 +8,7 @@ import type { LoadMany } from '../../platform/redis/leased-reads.js';
 import { UserService } from '../user/user.service.js';
 import type { Audience } from '../user/user.types.js';
 import { RelationCaches } from './relation.redis.js';
-import { insertFriends, lockPair, selectSets } from './relation.store.js';
+import { insertFriends, isBlockedEitherWay, lockPair, selectSets } from './relation.store.js';
 import { FULL_SIGHT, NO_SIGHT, type PresenceSight, type RelationContext, type RelationList } from './relation.types.js';
 
 type Has = ReadonlySet<string>;
@@ -49,6 +49,11 @@ export class RelationService {
     if (!isDecimalId(a) || !isDecimalId(b)) return false;
     const blocks = await this.caches.blocks.among(tenant, [a, b], [a, b], this.loader(tenant, 'blocklist'));
     return blocks.get(a)?.has(b) === true || blocks.get(b)?.has(a) === true;
+  }
+
+  /** As `blockedEitherWay`, read inside the caller's transaction: what was committed before is seen. */
+  blockedIn(tx: EntityManager, a: UserId, b: UserId): Promise<boolean> {
+    return isBlockedEitherWay(tx, a, b);
   }
 
   /**

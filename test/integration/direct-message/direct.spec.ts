@@ -146,10 +146,11 @@ describe('a retry in a private chat', () => {
 });
 
 describe('blocks', () => {
-  const block = (from: TestUser, whom: TestUser): Promise<unknown> =>
-    stage.sql('demo', 'INSERT INTO im_blocks (uid, blocked_uid, created_at) VALUES (?, ?, ?)', [
-      ...[BigInt(from.uid), BigInt(whom.uid), new Date()],
-    ]);
+  const block = async (from: TestUser, whom: TestUser): Promise<void> => {
+    const body = { uid: whom.uid };
+    const { status } = await stage.call(two, 'POST', '/v1/im/relations/blocklist', { token: from.accessToken, body });
+    expect(status).toBeLessThan(300);
+  };
 
   it('stop what is said, in either direction and before the chat begins, and leave what was said', async () => {
     const { topic, a, b, pair } = await chat();
@@ -200,7 +201,7 @@ describe('changes of private messages', () => {
     const changes = await b.emit('topic:changes', { topic, afterChange: 1 });
     expect(changes).toMatchObject({ changes: [{ seq: 2, status: 'recalled' }], lastChange: 2, hasMore: false });
     const { topics } = (await b.emit('topic:subscribe', { topics: [topic] })) as { topics?: unknown };
-    expect(topics).toEqual([{ topic, lastSeq: 3, stableSeq: 3, lastChange: 2, readSeq: 0, role: 'member' }]);
+    expect(topics).toEqual([{ topic, lastSeq: 3, stableSeq: 3, lastChange: 2, readSeq: 0, role: 'member', onlineCount: null }]);
     const page = await b.history(topic, { afterSeq: 0 });
     expect(page.messages.map(({ content }) => content)).toEqual([{ text: 'better' }, null, { text: 'third' }]);
   });
