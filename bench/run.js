@@ -13,6 +13,7 @@ const benches = {
   fanout: () => require('./fanout/bench'),
   history: () => require('./history/bench'),
   presence: () => require('./presence/bench'),
+  caches: () => require('./caches/bench'),
 };
 
 function usage() {

@@ -5,6 +5,7 @@ import { AuthModule } from './modules/auth/auth.module.js';
 import { ConfigModule } from './modules/config/config.module.js';
 import { ConversationModule } from './modules/conversation/conversation.module.js';
 import { DirectMessageModule } from './modules/direct-message/direct-message.module.js';
+import { FavoriteModule } from './modules/favorite/favorite.module.js';
 import { GroupModule } from './modules/group/group.module.js';
 import { GroupMessageModule } from './modules/group-message/group-message.module.js';
 import { IdempotencyModule } from './modules/idempotency/idempotency.module.js';
@@ -39,6 +40,7 @@ export class AppModule {
         DirectMessageModule,
         MessagingModule,
         ConversationModule,
+        FavoriteModule,
         AdminModule,
         ConnectionModule,
       ],

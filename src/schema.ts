@@ -41,6 +41,8 @@ import { GroupAnnouncementVersions1764000000680 } from './migrations/tenant/0068
 import { GroupAnnouncementConfirms1764000000690 } from './migrations/tenant/0069-group-announcement-confirms.js';
 import { Messages1764000000800 } from './migrations/tenant/0080-messages.js';
 import { DirectChats1764000000810 } from './migrations/tenant/0081-direct-chats.js';
+import { TopicSettings1764000000820 } from './migrations/tenant/0082-topic-settings.js';
+import { Favorites1764000000830 } from './migrations/tenant/0083-favorites.js';
 import type { Schemas } from './platform/platform.module.js';
 
 /** All tables of the product: entities stay with their modules, the order of the migrations is decided here. */
@@ -88,6 +90,8 @@ export const schemas: Schemas = {
       UserPhones1764000000470,
       Messages1764000000800,
       DirectChats1764000000810,
+      TopicSettings1764000000820,
+      Favorites1764000000830,
       UserPrivacy1764000000600,
       Blocks1764000000610,
       Follows1764000000620,

@@ -1,13 +1,15 @@
-import { Body, Controller, Get, Param, Put, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Put, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { CurrentActor } from '../../platform/http/actor.js';
 import { TopicPipe } from '../../platform/http/topic.pipe.js';
 import type { Actor, Topic } from '../../platform/ids/ids.js';
-import { ConversationService, type ConversationPage } from './conversation.service.js';
+import { ConversationService } from './conversation.service.js';
+import type { ConversationPage, ConversationSettings } from './conversation.types.js';
 import { CursorService } from './cursor.service.js';
 import type { Cursor } from './cursor.store.js';
 import { CursorAnswerDto, CursorBodyDto } from './dto/cursor.dto.js';
-import { ConversationsDto, TopicsQueryDto } from './dto/topics.dto.js';
+import { ConversationsDto, SettingsBodyDto, SettingsDto, TopicsQueryDto } from './dto/topics.dto.js';
+import { SettingsService } from './settings.service.js';
 
 @ApiTags('conversations')
 @ApiBearerAuth()
@@ -16,6 +18,7 @@ export class ConversationController {
   constructor(
     private readonly conversations: ConversationService,
     private readonly cursors: CursorService,
+    private readonly settings: SettingsService,
   ) {}
 
   @Put(':topic/cursor')
@@ -28,6 +31,18 @@ export class ConversationController {
     @Body() body: CursorBodyDto,
   ): Promise<Cursor> {
     return this.cursors.raise(actor, topic, body);
+  }
+
+  @Patch(':topic')
+  @ApiOperation({ summary: 'Mute or pin a conversation, for oneself' })
+  @ApiParam({ name: 'topic', example: 'grp_1' })
+  @ApiOkResponse({ type: SettingsDto })
+  change(
+    @CurrentActor() actor: Actor,
+    @Param('topic', TopicPipe) topic: Topic,
+    @Body() body: SettingsBodyDto,
+  ): Promise<ConversationSettings> {
+    return this.settings.change(actor, topic, body);
   }
 
   @Get()

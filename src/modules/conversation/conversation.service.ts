@@ -1,65 +1,99 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
-import { compareIds, type Actor, type Topic } from '../../platform/ids/ids.js';
-import { groupIdOf } from '../../platform/ids/topic.js';
+import type { Actor, Topic, UserId } from '../../platform/ids/ids.js';
+import { parseTopic } from '../../platform/ids/topic.js';
 import { GroupService } from '../group/group.service.js';
-import type { HistoryPage, Message } from '../group-message/group-message.types.js';
+import type { HistoryPage } from '../group-message/group-message.types.js';
 import { MessagingService } from '../messaging/messaging.service.js';
-import { CursorStore } from './cursor.store.js';
+import { PresenceService } from '../presence/presence.service.js';
+import { UserService } from '../user/user.service.js';
+import { compareTopics, ConversationTopics } from './conversation-topics.js';
+import type { Conversation, ConversationHead, ConversationPage, UnreadAnswer } from './conversation.types.js';
+import { CursorStore, NO_CURSOR } from './cursor.store.js';
+import { DEFAULT_SETTINGS, SettingsStore } from './settings.store.js';
+import { UnreadService } from './unread.service.js';
 
-export interface Conversation {
-  readonly topic: Topic;
-  readonly name: string;
-  readonly lastSeq: number;
-  readonly readSeq: number;
-  readonly unread: number;
-  readonly lastMessage: Message | null;
-}
-
-export interface ConversationPage {
-  readonly items: readonly Conversation[];
+/** One page of a user's conversations, without what was said in them. */
+export interface HeadsPage {
+  readonly heads: readonly ConversationHead[];
   readonly nextCursor: Topic | null;
 }
 
-/** A user's topics, each with its newest message as this reader may see it. */
+/** A user's conversations, each with its newest message as this reader may see it. */
 @Injectable()
 export class ConversationService {
   constructor(
+    private readonly topics: ConversationTopics,
     private readonly groups: GroupService,
+    private readonly users: UserService,
+    private readonly presence: PresenceService,
     private readonly messaging: MessagingService,
     private readonly cursors: CursorStore,
+    private readonly settings: SettingsStore,
+    private readonly counts: UnreadService,
   ) {}
 
-  /** By group id; a topic that he left between two pages is missing, none comes twice. */
+  /** One that ended between two pages is missing, none comes twice. */
   async list(actor: Actor, cursor: Topic | undefined, limit: number): Promise<ConversationPage> {
-    const all = await this.groups.topicsOf(actor.tenant, actor.uid);
-    const after = cursor === undefined ? '0' : groupIdOf(cursor);
-    const rest = all
-      .filter((topic) => compareIds(groupIdOf(topic), after) > 0)
-      .sort((a, b) => compareIds(groupIdOf(a), groupIdOf(b)));
+    const { heads, nextCursor } = await this.heads(actor, cursor, limit);
+    return { items: await this.compose(actor, heads), nextCursor };
+  }
+
+  async heads(actor: Actor, cursor: Topic | undefined, limit: number): Promise<HeadsPage> {
+    const { tenant, uid } = actor;
+    const all = await this.topics.of(tenant, uid);
+    const rest = cursor === undefined ? all : all.filter((topic) => compareTopics(topic, cursor) > 0);
     const topics = rest.slice(0, limit);
-    const [names, read, unread] = await Promise.all([
-      this.groups.namesOf(actor.tenant, topics),
-      this.cursors.readSeqs(actor.tenant, actor.uid, topics),
-      this.cursors.unread(actor.tenant, actor.uid, topics),
+    const peers = new Map(topics.flatMap((topic) => peerOf(topic, uid) ?? []).map((peer) => [peer.topic, peer.uid]));
+    const groups = topics.filter((topic) => parseTopic(topic)?.kind === 'group');
+    const [names, profiles, cursors, settings, unread] = await Promise.all([
+      groups.length === 0 ? new Map<Topic, string>() : this.groups.namesOf(tenant, groups),
+      this.users.publicProfiles(tenant, [...peers.values()]),
+      this.cursors.cursors(tenant, uid, topics),
+      this.settings.of(tenant, uid, topics),
+      this.counts.of(tenant, uid, topics),
     ]);
+    const heads = topics.map((topic): ConversationHead => {
+      const peer = profiles.get(peers.get(topic) as UserId);
+      return {
+        topic,
+        name: names.get(topic) ?? peer?.nickname ?? '',
+        ...(cursors.get(topic) ?? NO_CURSOR),
+        ...unread.get(topic)!,
+        ...(settings.get(topic) ?? DEFAULT_SETTINGS),
+        ...(peer ? { peer } : {}),
+      };
+    });
+    return { heads, nextCursor: rest.length > limit ? topics[topics.length - 1] : null };
+  }
+
+  /** Adds what was said last and who is there, as they are now. */
+  async compose(actor: Actor, heads: readonly ConversationHead[]): Promise<Conversation[]> {
+    const peers = heads.flatMap(({ peer }) => peer?.uid ?? []);
+    const presences = peers.length === 0 ? [] : await this.presence.presences(actor, [...new Set(peers)]);
+    const byUid = new Map(presences.map((presence) => [presence.uid, presence]));
     const items = await Promise.all(
-      topics.map(async (topic) => {
-        const page = await this.newest(actor, topic);
+      heads.map(async (head): Promise<Conversation[]> => {
+        const page = await this.newest(actor, head.topic);
         if (!page) return [];
-        return [
-          {
-            topic,
-            name: names.get(topic) ?? '',
-            lastSeq: page.lastSeq,
-            readSeq: read.get(topic) ?? 0,
-            unread: unread.get(topic) ?? 0,
-            lastMessage: page.messages[0] ?? null,
-          },
-        ];
+        const presence = head.peer && byUid.get(head.peer.uid);
+        const lastMessage = page.messages[0] ?? null;
+        return [{ ...head, lastSeq: page.lastSeq, lastMessage, ...(presence ? { presence } : {}) }];
       }),
     );
-    return { items: items.flat(), nextCursor: rest.length > limit ? topics[topics.length - 1] : null };
+    return items.flat();
+  }
+
+  /** How far the user has read each topic. */
+  async readSeqs({ tenant, uid }: Actor, topics: readonly Topic[]): Promise<Map<Topic, number>> {
+    const cursors = await this.cursors.cursors(tenant, uid, topics);
+    return new Map([...cursors].map(([topic, { readSeq }]) => [topic, readSeq]));
+  }
+
+  async unread({ tenant, uid }: Actor): Promise<UnreadAnswer> {
+    const counts = await this.counts.of(tenant, uid, await this.topics.of(tenant, uid));
+    const topics = [...counts].filter(([, { unread }]) => unread > 0).map(([topic, count]) => ({ topic, ...count }));
+    return { totalUnread: topics.reduce((sum, { unread }) => sum + unread, 0), topics };
   }
 
   /** Null when the topic has ended for him since the list was read. */
@@ -71,9 +105,10 @@ export class ConversationService {
       throw error;
     }
   }
+}
 
-  /** How far the user has read each topic. */
-  readSeqs(actor: Actor, topics: readonly Topic[]): Promise<Map<Topic, number>> {
-    return this.cursors.readSeqs(actor.tenant, actor.uid, topics);
-  }
+/** The other side of a private chat. */
+function peerOf(topic: Topic, uid: UserId): { readonly topic: Topic; readonly uid: UserId } | null {
+  const parts = parseTopic(topic);
+  return parts?.kind === 'p2p' ? { topic, uid: parts.low === uid ? parts.high : parts.low } : null;
 }

@@ -7,13 +7,15 @@ export interface Cursor {
   readonly receivedSeq: number;
 }
 
+export const NO_CURSOR: Cursor = { readSeq: 0, receivedSeq: 0 };
+
 interface CursorRow {
   readonly topic: Topic;
   readonly read_seq: string;
   readonly received_seq: string;
 }
 
-/** `im_topic_cursors`, and what counts as unread. */
+/** `im_topic_cursors`. */
 @Injectable()
 export class CursorStore {
   constructor(private readonly tenants: TenantDataSources) {}
@@ -33,11 +35,12 @@ export class CursorStore {
         'SELECT topic, read_seq, received_seq FROM im_topic_cursors WHERE uid = ? AND topic = ?',
         [BigInt(uid), topic],
       );
-      return { readSeq: Number(row.read_seq), receivedSeq: Number(row.received_seq) };
+      return cursorOf(row);
     });
   }
 
-  async readSeqs(tenant: TenantId, uid: UserId, topics: readonly Topic[]): Promise<Map<Topic, number>> {
+  /** Topics that he never read are missing. */
+  async cursors(tenant: TenantId, uid: UserId, topics: readonly Topic[]): Promise<Map<Topic, Cursor>> {
     if (topics.length === 0) return new Map();
     const rows = await this.tenants.run(tenant, (db) =>
       db.query<CursorRow>('SELECT topic, read_seq, received_seq FROM im_topic_cursors WHERE uid = ? AND topic IN (?)', [
@@ -45,28 +48,11 @@ export class CursorStore {
         topics,
       ]),
     );
-    return new Map(rows.map((row) => [row.topic, Number(row.read_seq)]));
-  }
-
-  /**
-   * Messages that a user has not read, by topic; topics without any are missing. Own, recalled, removed and hidden ones and
-   * void numbers do not count, nor what was sent before he joined.
-   */
-  async unread(tenant: TenantId, uid: UserId, topics: readonly Topic[]): Promise<Map<Topic, number>> {
-    if (topics.length === 0) return new Map();
-    const rows = await this.tenants.run(tenant, (db) =>
-      db.query<{ topic: Topic; unread: string }>(
-        `SELECT m.topic, COUNT(*) AS unread
-         FROM im_group_members g
-         JOIN im_group_messages m ON m.topic = CONCAT('grp_', g.group_id) AND m.seqid > g.joined_seq
-         LEFT JOIN im_topic_cursors c ON c.uid = g.uid AND c.topic = m.topic
-         LEFT JOIN im_message_hides h ON h.uid = g.uid AND h.topic = m.topic AND h.seqid = m.seqid
-         WHERE g.uid = ? AND g.state = 'active' AND m.topic IN (?) AND m.seqid > COALESCE(c.read_seq, 0)
-           AND m.from_user <> ? AND m.status = 'normal' AND h.uid IS NULL
-         GROUP BY m.topic`,
-        [BigInt(uid), topics, BigInt(uid)],
-      ),
-    );
-    return new Map(rows.map((row) => [row.topic, Number(row.unread)]));
+    return new Map(rows.map((row) => [row.topic, cursorOf(row)]));
   }
 }
+
+const cursorOf = (row: CursorRow): Cursor => ({
+  readSeq: Number(row.read_seq),
+  receivedSeq: Number(row.received_seq),
+});

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
-import type { Actor, Seq, TenantId, Topic } from '../../platform/ids/ids.js';
+import { asSeq, type Actor, type Seq, type TenantId, type Topic } from '../../platform/ids/ids.js';
 import { parseTopic, type TopicParts } from '../../platform/ids/topic.js';
 import { DirectMessageService } from '../direct-message/direct-message.service.js';
 import { GroupMessageService } from '../group-message/group-message.service.js';
@@ -10,6 +10,7 @@ import type {
   ChangesPage,
   ContentProblem,
   HistoryQuery,
+  Message,
   MessageChange,
   MessageDraft,
   MessageType,
@@ -53,6 +54,12 @@ export class MessagingService {
 
   history(actor: Actor, topic: Topic, query: HistoryQuery): Promise<HistoryPage> {
     return this.of(topic).history.page(actor, topic, query);
+  }
+
+  /** One message as the caller may read it; null when there is none at that number, or he deleted it for himself. */
+  async messageAt(actor: Actor, topic: Topic, seq: Seq): Promise<Message | null> {
+    const { messages } = await this.history(actor, topic, { afterSeq: asSeq(seq - 1), limit: 1 });
+    return messages[0]?.seq === seq ? messages[0] : null;
   }
 
   edit(actor: Actor, topic: Topic, seq: Seq, content: object, version: number): Promise<ChangeAnswer> {

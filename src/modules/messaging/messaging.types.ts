@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 
+export type { Message } from '../group-message/group-message.types.js';
+
 /** A message in the description of REST. */
 export class MessageDto {
   @ApiProperty()

@@ -203,6 +203,27 @@ export const KEY_FAMILIES = {
     owner: 'user',
     what: 'nickname, avatar, signature, public data; never a hash or a field of the login',
   },
+  userUnread: {
+    pattern: '<t>:user:{<uid>}:unread',
+    type: 'hash topic→head, read, changes, hides, floor, count, mentioned',
+    ttl: '300 s',
+    owner: 'conversation',
+    what: 'unread messages by conversation; an entry counts only under the very state that it was made for',
+  },
+  userFavorites: {
+    pattern: '<t>:user:{<uid>}:favorites',
+    type: 'string (JSON) or a lease',
+    ttl: '300 s ± 10 %',
+    owner: 'favorite',
+    what: 'references of the newest favourites, never what the messages say',
+  },
+  bootstrap: {
+    pattern: '<t>:bootstrap:{<uid>}',
+    type: 'string (JSON) or a lease',
+    ttl: '10 s ± 10 %',
+    owner: 'conversation',
+    what: 'first-screen aggregate, without message bodies and presence',
+  },
   userPrivacy: {
     pattern: '<t>:user:{<uid>}:privacy',
     type: 'string (JSON) or a lease',

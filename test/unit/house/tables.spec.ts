@@ -9,6 +9,8 @@ const WITHOUT_ENTITY: Record<string, string> = {
   im_messages: 'direct-message',
   im_direct_chats: 'direct-message',
   im_topic_cursors: 'conversation',
+  im_favorites: 'favorite',
+  im_topic_settings: 'conversation',
   im_audit_logs: 'audit',
   im_captchas: 'captcha',
   im_action_tokens: 'captcha',

@@ -1,0 +1,202 @@
+import * as fc from 'fast-check';
+import type { TestClient } from '../../support/client.js';
+import { Stage, type TestNode, type TestUser } from '../../support/stage.js';
+
+/** Histories that are tried. */
+const RUNS = 6;
+
+interface MessageRow {
+  readonly seqid: string;
+  readonly from_user: string;
+  readonly status: string;
+  readonly mention_all: number;
+  readonly mentioned_user_ids: string | null;
+}
+
+interface Unread {
+  readonly unread: number;
+  readonly mentioned: boolean;
+}
+
+let stage: Stage;
+let nodes: TestNode[];
+let round = 0;
+
+beforeAll(async () => {
+  stage = await Stage.open();
+  await stage.tenant('demo', ['nobody'], { recallWindowSeconds: 600 });
+  nodes = [await stage.inProcess(), await stage.inProcess()];
+}, 60_000);
+afterAll(() => stage.close());
+
+/** Three users, two groups of them, and a private chat of the first two. */
+class World {
+  readonly topics: string[] = [];
+  private sent = 0;
+
+  private constructor(
+    readonly users: TestUser[],
+    readonly clients: TestClient[],
+  ) {}
+
+  static async make(): Promise<World> {
+    round += 1;
+    const names = ['a', 'b', 'c'].map((letter) => `${letter}-${round}`);
+    await stage.addUsers('demo', names);
+    const users = await Promise.all(names.map((name) => stage.login(nodes[0], 'demo', name)));
+    const clients = await Promise.all(users.map((user, index) => stage.connect(nodes[index % 2], user)));
+    const world = new World(users, clients);
+    for (const owner of [users[0], users[1]]) {
+      world.topics.push(await stage.group(nodes[0], owner, users.filter((user) => user !== owner)));
+    }
+    const [low, high] = [users[0].uid, users[1].uid].sort((x, y) => Number(BigInt(x) - BigInt(y)));
+    world.topics.push(`p2p_${low}_${high}`);
+    return world;
+  }
+
+  async send(user: number, topic: string, mentions: number): Promise<void> {
+    this.sent += 1;
+    const mentionedUserIds = mentions > 0 ? [this.users[mentions - 1].uid] : [];
+    await this.clients[user].send(topic, `u-${this.sent}`, `text ${this.sent}`, { mentionedUserIds });
+  }
+
+  emit(user: number, event: string, payload: object): Promise<{ ok: boolean }> {
+    return this.clients[user].emit(event, payload);
+  }
+
+  rest<T>(user: number, node: number, method: string, path: string, body?: unknown): Promise<{ body: T }> {
+    return stage.call<T>(nodes[node], method, path, { token: this.users[user].accessToken, body });
+  }
+
+  /** Counted from the rows alone, by the words of the rule. */
+  async recount(user: TestUser, topic: string): Promise<Unread> {
+    const group = topic.startsWith('grp_');
+    const rows = await stage.sql<MessageRow>(
+      'demo',
+      `SELECT seqid, from_user, status, mention_all, mentioned_user_ids
+       FROM ${group ? 'im_group_messages' : 'im_messages'} WHERE topic = ?`,
+      [topic],
+    );
+    const one = async (sql: string, values: unknown[]): Promise<{ n: string }[]> => stage.sql('demo', sql, values);
+    const [cursor] = await one('SELECT read_seq AS n FROM im_topic_cursors WHERE uid = ? AND topic = ?', [
+      ...[BigInt(user.uid), topic],
+    ]);
+    const hidden = await one('SELECT seqid AS n FROM im_message_hides WHERE uid = ? AND topic = ?', [
+      ...[BigInt(user.uid), topic],
+    ]);
+    const [member] = group
+      ? await one(
+          "SELECT joined_seq AS n FROM im_group_members WHERE uid = ? AND group_id = ? AND state = 'active'",
+          [BigInt(user.uid), BigInt(topic.slice(4))],
+        )
+      : [{ n: '0' }];
+    if (!member) return { unread: 0, mentioned: false };
+    const from = Math.max(Number(cursor?.n ?? 0), Number(member.n));
+    const gone = new Set(hidden.map(({ n }) => Number(n)));
+    const unread = rows.filter(
+      (row) =>
+        Number(row.seqid) > from &&
+        row.from_user !== user.uid &&
+        row.status === 'normal' &&
+        !gone.has(Number(row.seqid)),
+    );
+    const mentioned = unread.some(
+      (row) =>
+        Number(row.mention_all) === 1 || (JSON.parse(row.mentioned_user_ids ?? '[]') as string[]).includes(user.uid),
+    );
+    return { unread: unread.length, mentioned };
+  }
+
+  /** What each user is told, by every door, against the recount. */
+  async check(): Promise<void> {
+    for (const [index, user] of this.users.entries()) {
+      const wanted = new Map<string, Unread>();
+      for (const topic of this.topics) wanted.set(topic, await this.recount(user, topic));
+      const unread = [...wanted].filter(([, { unread }]) => unread > 0);
+      const total = unread.reduce((sum, [, { unread }]) => sum + unread, 0);
+      for (const node of [0, 1]) {
+        const { body } = await this.rest<{ totalUnread: number; topics: ({ topic: string } & Unread)[] }>(
+          ...([index, node, 'GET', '/v1/im/unread'] as const),
+        );
+        expect(body.totalUnread).toBe(total);
+        expect(new Map(body.topics.map(({ topic, ...count }) => [topic, count]))).toEqual(new Map(unread));
+        const list = await this.rest<{ items: ({ topic: string } & Unread)[] }>(index, node, 'GET', '/v1/im/topics');
+        for (const { topic, unread: count, mentioned } of list.body.items) {
+          expect([topic, { unread: count, mentioned }]).toEqual([topic, wanted.get(topic)]);
+        }
+      }
+    }
+  }
+}
+
+const user = fc.nat({ max: 2 });
+const topic = fc.nat({ max: 2 });
+const seq = fc.integer({ min: 1, max: 9 });
+const action = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('send'), user, topic, n: fc.nat({ max: 3 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('read'), user, topic, n: fc.nat({ max: 12 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('recall'), user, topic, n: seq }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove'), user, topic, n: seq }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('hide'), user, topic, n: seq }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave'), user, topic, n: fc.constant(0) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('add'), user, topic, n: fc.constant(0) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('check'), user, topic, n: fc.constant(0) }) },
+);
+
+async function act(world: World, { kind, user, topic, n }: { kind: string; user: number; topic: number; n: number }): Promise<void> {
+  const name = world.topics[topic];
+  const owner = topic === 0 ? 0 : 1;
+  switch (kind) {
+    case 'send':
+      return world.send(user, name, n);
+    case 'read':
+      return void (await world.emit(user, 'topic:read', { topic: name, seq: n }));
+    case 'recall':
+    case 'remove':
+      return void (await world.emit(user, `message:${kind}`, { topic: name, seq: n }));
+    case 'hide':
+      return void (await world.emit(user, 'message:delete', { topic: name, seqs: [n] }));
+    case 'leave':
+      if (topic === 2) return;
+      return void (await world.rest(user, 0, 'DELETE', `/v1/im/groups/${name}/members/${world.users[user].uid}`));
+    case 'add':
+      if (topic === 2) return;
+      return void (await world.rest(owner, 1, 'POST', `/v1/im/groups/${name}/members`, { uids: [world.users[user].uid] }));
+    default:
+      return world.check();
+  }
+}
+
+describe('unread messages', () => {
+  it('after any history equal a recount, on every node and by every door, kept or counted anew', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 12, maxLength: 30 }), async (actions) => {
+        const world = await World.make();
+        for (const one of actions) await act(world, one);
+        await world.check();
+        // The same again, now out of what was kept.
+        await world.check();
+      }),
+      { numRuns: RUNS },
+    );
+  }, 240_000);
+
+  it('do not count what was sent by oneself, also on a new device, and never fall below zero (B41, B42)', async () => {
+    const world = await World.make();
+    const [, , chat] = world.topics;
+    for (let n = 0; n < 3; n += 1) await world.send(0, chat, 0);
+    for (let n = 0; n < 2; n += 1) await world.send(1, chat, 1);
+    const unread = (): Promise<{ body: object }> => world.rest<object>(0, 1, 'GET', '/v1/im/unread');
+    expect((await unread()).body).toMatchObject({ totalUnread: 2, topics: [{ topic: chat, unread: 2, mentioned: true }] });
+    const far = { topic: chat, seq: Number.MAX_SAFE_INTEGER };
+    expect(await world.emit(0, 'topic:read', far)).toMatchObject({ ok: true, readSeq: 5, unread: 0, totalUnread: 0 });
+    expect(await world.emit(0, 'topic:read', { topic: chat, seq: 1 })).toMatchObject({ readSeq: 5, unread: 0 });
+    await world.send(1, chat, 0);
+    expect((await unread()).body).toMatchObject({ totalUnread: 1 });
+    for (const wrong of [-1, 1.5, '3', null, 2 ** 53]) {
+      expect(await world.emit(0, 'topic:read', { topic: chat, seq: wrong })).toMatchObject({
+        error: { code: 'VALIDATION_FAILED' },
+      });
+    }
+  });
+});
