@@ -42,6 +42,8 @@ const project = (displayName, ...folders) => ({
 /** `unit` needs nothing; the others need MYSQL_URL and REDIS_URL of servers they may fill (scripts/test.js starts them). */
 module.exports = {
   testTimeout: 30_000,
+  // A worker keeps what its suites left behind; a young one collects its garbage faster.
+  workerIdleMemoryLimit: '1GB',
   projects: [
     project('unit', 'test/unit', 'src'),
     project('integration', 'test/integration'),
