@@ -14,10 +14,16 @@ export interface AddedMembers {
  * Makes users members of the locked group; those who are already stay as they are, one who comes back starts clean. The
  * only way into a group that exists: by an admin, an approved request or an invite.
  * @param most members that the tenant allows
+ * @param keepsMutes true unless an admin adds them of his own accord: nobody ends a mute by leaving and coming back
  * @throws AppError VALIDATION_FAILED (unknown or disabled users), BLOCKED (banned users), each in the details; CONFLICT
  *   (the group is full)
  */
-export async function admit(change: OpenChange, uids: readonly UserId[], most: number): Promise<AddedMembers> {
+export async function admit(
+  change: OpenChange,
+  uids: readonly UserId[],
+  most: number,
+  keepsMutes: boolean,
+): Promise<AddedMembers> {
   const { tx, group } = change;
   const unusable = new Set(await unusableUsers(tx, uids));
   if (unusable.size > 0) throw unusableError('uids', uids, unusable);
@@ -39,6 +45,7 @@ export async function admit(change: OpenChange, uids: readonly UserId[], most: n
     tx,
     group.id,
     added.filter((uid) => known.has(uid)),
+    keepsMutes,
   );
   if (added.length > 0) await countMembers(tx, group.id, added.length);
   return { added, memberCount };

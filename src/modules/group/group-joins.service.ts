@@ -129,7 +129,7 @@ export class GroupJoinsService {
         await settleJoinRequests(tx, group.id, [request.uid], state, actor.uid);
         await change.audit(`group.join.${state}`, { uid: request.uid });
         if (state === 'rejected') return [];
-        return (await admit(change, [request.uid], this.limits.maxMembers(actor.tenant))).added;
+        return (await admit(change, [request.uid], this.limits.maxMembers(actor.tenant), true)).added;
       },
       (tx, added) => storeJoinedSeq(tx, topic, added),
     );
@@ -207,7 +207,7 @@ export class GroupJoinsService {
         const letIn = await work(change);
         if (letIn === null) return { joined: [], state: 'joined' };
         if (!letIn) return { joined: [], state: 'pending' };
-        const { added } = await admit(change, [actor.uid], this.limits.maxMembers(actor.tenant));
+        const { added } = await admit(change, [actor.uid], this.limits.maxMembers(actor.tenant), true);
         await settleJoinRequests(change.tx, change.group.id, [actor.uid], 'approved', actor.uid);
         await change.audit('group.join', { uid: actor.uid });
         return { joined: added, state: 'joined' };

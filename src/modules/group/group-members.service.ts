@@ -31,7 +31,7 @@ export class GroupMembersService {
   ) {}
 
   /**
-   * Adds users; those who are members already stay as they are. One who comes back starts clean.
+   * Adds users; those who are members already stay as they are. One who comes back starts clean, an earlier mute included.
    * @throws AppError VALIDATION_FAILED (unknown or disabled users, each in the details), CONFLICT (group is full)
    */
   async add(actor: Actor, topic: Topic, uids: readonly UserId[]): Promise<AddedMembers> {
@@ -91,7 +91,7 @@ export class GroupMembersService {
     await change.permit('addMembers');
     const refusing = await this.relations.refusingToBeAdded(change.tx, actor.uid, uids);
     if (refusing.size > 0) throw refusedError(uids, refusing, 'does not want to be added by you');
-    const result = await admit(change, uids, this.limits.maxMembers(actor.tenant));
+    const result = await admit(change, uids, this.limits.maxMembers(actor.tenant), false);
     await settleJoinRequests(change.tx, change.group.id, result.added, 'approved', actor.uid);
     await change.audit('group.members.add', { count: result.added.length, uids: result.added.slice(0, 200) });
     return result;

@@ -62,12 +62,21 @@ export async function insertMembers(
   ]);
 }
 
-/** Lets those in again who had left, with nothing of what they were before. */
-export async function reviveMembers(tx: EntityManager, groupId: string, uids: readonly UserId[]): Promise<void> {
+/**
+ * Lets those in again who had left, with nothing of what they were before.
+ * @param keepsMutes a mute that has not ended goes on
+ */
+export async function reviveMembers(
+  tx: EntityManager,
+  groupId: string,
+  uids: readonly UserId[],
+  keepsMutes: boolean,
+): Promise<void> {
   if (uids.length === 0) return;
+  const mute = keepsMutes ? 'IF(muted_until > CURRENT_TIMESTAMP(3), muted_until, NULL)' : 'NULL';
   await tx.query(
     `UPDATE im_group_members
-     SET role = 'member', state = 'active', nickname = '', muted_until = NULL,
+     SET role = 'member', state = 'active', nickname = '', muted_until = ${mute},
          joined_at = CURRENT_TIMESTAMP(3), joined_seq = 0, left_at = NULL
      WHERE group_id = ? AND uid IN (?)`,
     [sqlId(groupId), sqlIds(uids)],
@@ -92,6 +101,7 @@ export async function storeJoinedSeq(tx: EntityManager, topic: Topic, uids: read
   ]);
 }
 
+/** His mute stays in the row: who leaves and comes back by himself does not end it. */
 export async function removeMember(
   tx: EntityManager,
   groupId: string,
@@ -100,7 +110,7 @@ export async function removeMember(
 ): Promise<void> {
   await tx.query(
     `UPDATE im_group_members
-     SET state = ?, role = 'member', muted_until = NULL, left_at = CURRENT_TIMESTAMP(3)
+     SET state = ?, role = 'member', left_at = CURRENT_TIMESTAMP(3)
      WHERE group_id = ? AND uid = ?`,
     [state, sqlId(groupId), sqlId(uid)],
   );

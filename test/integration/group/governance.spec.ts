@@ -93,6 +93,25 @@ it('without approval one is in at once', async () => {
   await until('the members hear of it', () => client.events('group:changed').some(({ kind }) => kind === 'joined'));
 });
 
+it('a mute goes on for who leaves or is kicked and comes back by himself; an admin who adds him ends it', async () => {
+  const { uid } = users[MEMBER];
+  const muteEnd = '2099-01-01T00:00:00.000Z';
+  const shown = async () =>
+    (await itemsOf(inGroup(OWNER, 'GET', 'members'))).find((one) => one.uid === uid)?.mutedUntil;
+  const { code } = (await inGroup(OWNER, 'POST', 'invites', {})).body;
+  await inGroup(OWNER, 'PATCH', 'settings', { joinApproval: false });
+  await inGroup(ADMIN, 'PATCH', `members/${uid}`, { mutedUntil: muteEnd });
+  expect((await inGroup(MEMBER, 'DELETE', `members/${uid}`)).status).toBe(204);
+  expect((await inGroup(MEMBER, 'POST', 'join-requests', {})).body).toEqual({ topic, state: 'joined' });
+  expect(await shown()).toBe(muteEnd);
+  expect((await inGroup(ADMIN, 'DELETE', `members/${uid}`)).status).toBe(204);
+  expect((await call(MEMBER, 'POST', `invites/${String(code)}/accept`)).body).toEqual({ topic, state: 'joined' });
+  expect(await shown()).toBe(muteEnd);
+  expect((await inGroup(MEMBER, 'DELETE', `members/${uid}`)).status).toBe(204);
+  expect((await inGroup(ADMIN, 'POST', 'members', { uids: [uid] })).status).toBe(200);
+  expect(await shown()).toBeNull();
+});
+
 it('an invite lets in as many as it says, while its maker may invite', async () => {
   await expectCode(inGroup(MEMBER, 'POST', 'invites', {}), 'FORBIDDEN');
   const one = (await inGroup(ADMIN, 'POST', 'invites', { maxUses: 1, expiresIn: 60 })).body as { code: string };
