@@ -43,10 +43,6 @@ export class LocalSockets {
   ofTenant(tenant: TenantId): ClientSocket[] {
     return this.all().filter((client) => client.data.actor.tenant === tenant);
   }
-
-  ofSession(tenant: TenantId, sessionId: string): ClientSocket[] {
-    return this.ofTenant(tenant).filter((client) => client.data.actor.sessionId === sessionId);
-  }
 }
 
 const userKey = (tenant: TenantId, uid: UserId): string => `${tenant} ${uid}`;

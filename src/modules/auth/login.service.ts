@@ -39,6 +39,9 @@ export class LoginService {
     if (!user) {
       throw new AppError('UNAUTHENTICATED', { message: 'Account or password is wrong. Check both and try again.' });
     }
-    return this.sessions.open(tenant.id, user.uid, request);
+    // A new password that was stored since has ended all sessions: this one must not begin after it.
+    return this.sessions.open(tenant.id, user.uid, request, (tx) =>
+      this.users.hasPasswordIn(tx, user.uid, user.passwordHash),
+    );
   }
 }

@@ -40,11 +40,11 @@ export class PasswordResetService {
       await this.users.setPasswordIn(tx, uid, passwordHash);
       const sessionIds = await this.sessions.revokeAllIn(tx, uid, 'password_reset');
       await this.audit.record(tx, { actor: uid, action: 'auth.password.reset', target: uid });
-      return sessionIds;
+      return { uid, sessionIds };
     });
     if (ended === null) {
       throw new AppError('UNAUTHENTICATED', { message: 'No account has this phone. Register first.' });
     }
-    await this.sessions.announceEnd(tenant, ended);
+    await this.sessions.announceEnd(tenant, ended.uid, ended.sessionIds);
   }
 }

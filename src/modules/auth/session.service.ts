@@ -24,10 +24,20 @@ export class SessionService {
     private readonly log: Logger,
   ) {}
 
-  /** Begins a session for a user who has proved who he is. */
-  async open(tenant: TenantId, uid: UserId, device: DeviceInfo): Promise<TokenPair> {
-    const { sessionId, refreshToken } = await this.store.open(tenant, uid, device);
-    return this.pair({ tenant, uid, sessionId }, refreshToken);
+  /**
+   * Begins a session for a user who has proved who he is.
+   * @param check asked in the transaction that begins it: does the proof still count?
+   * @throws AppError UNAUTHENTICATED when it does not
+   */
+  async open(
+    tenant: TenantId,
+    uid: UserId,
+    device: DeviceInfo,
+    check: (tx: EntityManager) => Promise<boolean> = () => Promise.resolve(true),
+  ): Promise<TokenPair> {
+    const opened = await this.store.open(tenant, uid, device, check);
+    if (!opened) throw new AppError('UNAUTHENTICATED');
+    return this.pair({ tenant, uid, sessionId: opened.sessionId }, opened.refreshToken);
   }
 
   /**
@@ -43,7 +53,7 @@ export class SessionService {
     const { uid, sessionId } = rotation;
     if (rotation.outcome === 'reused') {
       this.log.warn({ tenant, uid, sessionId }, 'an exchanged refresh token was shown again: session revoked');
-      await this.revocations.announce(tenant, sessionId);
+      await this.revocations.announce(tenant, uid, [sessionId]);
       throw new AppError('UNAUTHENTICATED');
     }
     if (!(await this.users.isActive(tenant, uid))) {
@@ -60,19 +70,20 @@ export class SessionService {
 
   /**
    * Ends one session of the user: its refresh token is void at once, its access token with the next call, its sockets
-   * are closed on all nodes.
+   * are closed on all nodes. Repeating it tells that again, in case the node that ended it died before it could.
    * @returns false when there is no such session of his, or it was over already
    */
   async revoke(actor: Actor, sessionId: string, reason: RevokeReason): Promise<boolean> {
-    const revoked = await this.store.revoke(actor.tenant, actor.uid, sessionId, reason);
-    if (revoked) await this.revocations.announce(actor.tenant, sessionId);
-    return revoked;
+    const { tenant, uid } = actor;
+    const outcome = await this.store.revoke(tenant, uid, sessionId, reason);
+    if (outcome !== null) await this.revocations.announce(tenant, uid, [sessionId]);
+    return outcome === 'ended';
   }
 
   /** Ends all sessions of the user, this one too. */
   async revokeAll(actor: Actor, reason: RevokeReason): Promise<void> {
     const revoked = await this.store.revokeAll(actor.tenant, actor.uid, reason);
-    await this.announceEnd(actor.tenant, revoked);
+    await this.announceEnd(actor.tenant, actor.uid, revoked);
   }
 
   /** As `revokeAll`, in the transaction of what makes it necessary. @returns what to announce after the commit */
@@ -80,9 +91,9 @@ export class SessionService {
     return this.store.revokeAllIn(tx, uid, reason);
   }
 
-  /** Has sessions that were revoked in MySQL take their end everywhere. Never throws. */
-  async announceEnd(tenant: TenantId, sessionIds: readonly string[]): Promise<void> {
-    await Promise.all(sessionIds.map((sessionId) => this.revocations.announce(tenant, sessionId)));
+  /** Has sessions of a user that were revoked in MySQL take their end everywhere. Never throws. */
+  announceEnd(tenant: TenantId, uid: UserId, sessionIds: readonly string[]): Promise<void> {
+    return this.revocations.announce(tenant, uid, sessionIds);
   }
 
   private async rotate(tenant: TenantId, refreshToken: string): Promise<Rotation> {

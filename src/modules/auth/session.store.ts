@@ -12,6 +12,8 @@ import { SessionEntity } from './session.entity.js';
 const REUSE_GRACE_SECONDS = 10;
 /** Rows of long dead tokens that one login takes away. */
 const SWEEP_ROWS = 50;
+/** An access token may be issued this long after its session was used last. */
+const LATE_SECONDS = 60;
 
 /** What became of a refresh token that was shown. */
 export type Rotation =
@@ -43,12 +45,22 @@ export class SessionStore {
     this.successorKey = Buffer.from(hkdfSync('sha256', env.JWT_SECRET, '', 'trident-im refresh token successor', 32));
   }
 
-  /** A new session with its first refresh token. */
-  open(tenant: TenantId, uid: UserId, device: DeviceInfo): Promise<{ sessionId: string; refreshToken: string }> {
+  /**
+   * A new session with its first refresh token.
+   * @param check asked in the same transaction: may it begin?
+   * @returns null when `check` said no
+   */
+  open(
+    tenant: TenantId,
+    uid: UserId,
+    device: DeviceInfo,
+    check: (tx: EntityManager) => Promise<boolean>,
+  ): Promise<{ sessionId: string; refreshToken: string } | null> {
     const refreshToken = newToken(tenant);
     return this.sources.run(tenant, async (db) => {
       await db.query(`DELETE FROM im_refresh_tokens WHERE expires_at < NOW(3) - INTERVAL 1 DAY LIMIT ${SWEEP_ROWS}`);
       return db.transaction(async (tx) => {
+        if (!(await check(tx))) return null;
         const session = await tx.insert(SessionEntity, {
           uid,
           deviceId: device.deviceId ?? null,
@@ -92,15 +104,16 @@ export class SessionStore {
     );
   }
 
-  /** @returns false when it was over already or is not this user's */
-  revoke(tenant: TenantId, uid: UserId, sessionId: string, reason: RevokeReason): Promise<boolean> {
-    if (!isDecimalId(uid) || !isDecimalId(sessionId)) return Promise.resolve(false);
+  /** @returns `over` when it had ended before, null when there is no such session of this user */
+  revoke(tenant: TenantId, uid: UserId, sessionId: string, reason: RevokeReason): Promise<'ended' | 'over' | null> {
+    if (!isDecimalId(uid) || !isDecimalId(sessionId)) return Promise.resolve(null);
     return this.sources.run(tenant, (db) =>
       db.transaction(async (tx) => {
         const session = await lockSession(tx, sessionId);
-        if (!session || session.uid !== uid || session.revokedAt !== null) return false;
+        if (!session || session.uid !== uid) return null;
+        if (session.revokedAt !== null) return 'over';
         await revoke(tx, session.id, reason);
-        return true;
+        return 'ended';
       }),
     );
   }
@@ -121,17 +134,26 @@ export class SessionStore {
     return rows;
   }
 
-  /** @returns ids of the sessions that were ended by this call */
+  /** @returns as `revokeAllIn` */
   async revokeAll(tenant: TenantId, uid: UserId, reason: RevokeReason): Promise<string[]> {
     if (!isDecimalId(uid)) return [];
     return this.sources.run(tenant, (db) => db.transaction((tx) => this.revokeAllIn(tx, uid, reason)));
   }
 
-  /** As `revokeAll`, in the transaction of what makes it necessary. */
+  /**
+   * As `revokeAll`, in the transaction of what makes it necessary.
+   * @returns ids of the user's sessions that an access token may still be good for, those that ended before among them
+   */
   async revokeAllIn(tx: EntityManager, uid: UserId, reason: RevokeReason): Promise<string[]> {
-    const standing = 'SELECT id FROM im_sessions WHERE uid = ? AND revoked_at IS NULL ORDER BY id FOR UPDATE';
-    const rows = (await tx.query(standing, [uid])) as { id: string }[];
-    for (const row of rows) await revoke(tx, row.id, reason);
+    await tx.query('UPDATE im_sessions SET revoked_at = NOW(3), reason = ? WHERE uid = ? AND revoked_at IS NULL', [
+      reason,
+      uid,
+    ]);
+    // After the update, which waits for refreshes that run: what they gave out is seen now.
+    const rows = (await tx.query(
+      'SELECT id FROM im_sessions WHERE uid = ? AND last_used_at > NOW(3) - INTERVAL ? SECOND ORDER BY id',
+      [uid, this.env.ACCESS_TOKEN_TTL_SECONDS + LATE_SECONDS],
+    )) as { id: string }[];
     return rows.map((row) => row.id);
   }
 

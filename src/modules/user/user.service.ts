@@ -221,6 +221,15 @@ export class UserService {
     return rows[0]?.status === 'active' ? asUserId(rows[0].id) : null;
   }
 
+  /** May the user act, and is this his password's hash? Holds his row until the commit: a change of it waits, or is seen. */
+  async hasPasswordIn(tx: EntityManager, uid: UserId, passwordHash: string | null): Promise<boolean> {
+    const rows = await tx.query<unknown[]>(
+      "SELECT 1 FROM im_users WHERE id = ? AND status = 'active' AND password_hash = ? LOCK IN SHARE MODE",
+      [uid, passwordHash],
+    );
+    return rows.length === 1;
+  }
+
   async setPasswordIn(tx: EntityManager, uid: UserId, passwordHash: string): Promise<void> {
     await tx.query('UPDATE im_users SET password_hash = ? WHERE id = ?', [passwordHash, uid]);
   }

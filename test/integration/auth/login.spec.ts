@@ -77,6 +77,28 @@ describe('login', () => {
     expect(await passwords.verify(null, 'nobody has this password')).toBe(false);
   });
 
+  it('with a password that is changed while it is compared begins no session', async () => {
+    const passwords = world.get(Passwords);
+    const verify = passwords.verify.bind(passwords);
+    const [{ password_hash: before }] = await world.sql<{ password_hash: string }>(
+      'demo',
+      "SELECT password_hash FROM im_users WHERE account = 'alice'",
+    );
+    const store = (hash: string) =>
+      world.sql('demo', "UPDATE im_users SET password_hash = ? WHERE account = 'alice'", [hash]);
+    jest.spyOn(passwords, 'verify').mockImplementation(async (stored, password) => {
+      const right = await verify(stored, password);
+      await store(`${before}x`);
+      return right;
+    });
+    const body = { loginToken: await world.loginToken('demo'), account: 'alice', password: PASSWORD };
+    const answer = await world.call('POST', '/v1/auth/login', { body });
+    await store(before);
+    expect(answer).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+    jest.restoreAllMocks();
+    expect((await world.call('POST', '/v1/auth/login', { body })).status).toBe(200);
+  });
+
   it('compares accounts byte for byte', async () => {
     const loginToken = await world.loginToken('demo');
     for (const account of ['Alice', 'alice ', 'alicé', 'al%']) {

@@ -181,7 +181,7 @@ describe('logout', () => {
     expect((await me(one.accessToken)).body.code).toBe('UNAUTHENTICATED');
     await unusable(one.refreshToken);
     expect((await me(other.accessToken)).status).toBe(200);
-    const closed = { tenant: actor.tenant, sessionId: actor.sessionId };
+    const closed = { tenant: actor.tenant, uid: actor.uid, sessionIds: [actor.sessionId] };
     expect(asked.mock.calls.map(([kind, payload]) => [kind, payload])).toEqual([['session:close', closed]]);
   });
 
@@ -194,6 +194,34 @@ describe('logout', () => {
       await unusable(pair.refreshToken);
     }
     for (const pair of others) expect((await me(pair.accessToken)).status).toBe(200);
+  });
+
+  it.each([
+    ['one', 'DELETE', (id: string) => `/v1/auth/sessions/${id}`, 404],
+    ['all', 'POST', () => '/v1/auth/logout', 204],
+  ])(
+    'of %s that is repeated is told again: who ended it may have died before he could',
+    async (what, method, at, status) => {
+      const [ended, other] = [await world.login('demo', 'bob'), await world.login('demo', 'bob')];
+      const { actor } = await world.get(AuthService).authenticate(ended.accessToken);
+      await world.sql('demo', 'UPDATE im_sessions SET revoked_at = NOW(3) WHERE id = ?', [actor.sessionId]);
+      expect((await me(ended.accessToken)).status).toBe(200);
+      const body = what === 'all' ? { all: true } : undefined;
+      const again = await world.call(method, at(actor.sessionId), { token: other.accessToken, body });
+      expect(again.status).toBe(status);
+      expect((await me(ended.accessToken)).status).toBe(401);
+    },
+  );
+
+  it('of all tells every node once, however many sessions there are', async () => {
+    const asked = jest.spyOn(world.get(NodeBus), 'askAll');
+    const pairs = [];
+    for (let count = 0; count < 5; count += 1) pairs.push(await world.login('demo', 'carol'));
+    expect((await logout(pairs[0].accessToken, { all: true })).status).toBe(204);
+    const told = asked.mock.calls.filter(([kind]) => kind === 'session:close');
+    expect(told).toHaveLength(1);
+    expect((told[0][1] as { sessionIds: string[] }).sessionIds.length).toBeGreaterThanOrEqual(5);
+    for (const { accessToken } of pairs) expect((await me(accessToken)).status).toBe(401);
   });
 
   it.each([{ all: 'yes' }, { all: 1 }, { all: null }, { everything: true }])('refuses %j', async (body) => {
