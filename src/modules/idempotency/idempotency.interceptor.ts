@@ -89,7 +89,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
       const result = method === 'POST' ? await withCommitMark(mark, run) : await run();
       // 4. The answer, for those who did not hear it.
       const answer = JSON.stringify(result ?? null);
-      await this.store.answer(actor, key, digest, answer).catch((error: Error) => this.forgot(keyed, error));
+      await this.store
+        .answer(actor, key, digest, answer, KEEP_SECONDS)
+        .catch((error: Error) => this.forgot(keyed, error));
       await this.keep(keyed, answer);
       return result;
     } catch (error) {

@@ -33,10 +33,6 @@ export class IdempotencyStore {
         'DELETE FROM im_idempotency_keys WHERE uid = ? AND id_key = ? AND created_at <= NOW(3) - INTERVAL ? SECOND',
         [actor.uid, key, keepSeconds],
       );
-      await db.query(
-        `DELETE FROM im_idempotency_keys WHERE created_at < NOW(3) - INTERVAL ? SECOND LIMIT ${SWEEP_ROWS}`,
-        [keepSeconds * 2],
-      );
       return null;
     });
   }
@@ -55,14 +51,25 @@ export class IdempotencyStore {
     }
   }
 
-  /** Also for a call that needed no transaction. */
-  async answer({ tenant, uid }: Actor, key: string, digest: Buffer, answer: string): Promise<void> {
-    await this.databases.run(tenant, (db) =>
-      db.query(
+  /** Also for a call that needed no transaction. Takes some rows away that ended `keepSeconds` ago, whosever they are. */
+  async answer(
+    { tenant, uid }: Actor,
+    key: string,
+    digest: Buffer,
+    answer: string,
+    keepSeconds: number,
+  ): Promise<void> {
+    await this.databases.run(tenant, async (db) => {
+      await db.query(
         `INSERT INTO im_idempotency_keys (uid, id_key, digest, answer, created_at) VALUES (?, ?, ?, ?, NOW(3))
          ON DUPLICATE KEY UPDATE answer = IF(digest = VALUES(digest), VALUES(answer), answer)`,
         [uid, key, digest, answer],
-      ),
-    );
+      );
+      await db.query(
+        `DELETE FROM im_idempotency_keys WHERE created_at < NOW(3) - INTERVAL ? SECOND
+         ORDER BY created_at LIMIT ${SWEEP_ROWS}`,
+        [keepSeconds * 2],
+      );
+    });
   }
 }

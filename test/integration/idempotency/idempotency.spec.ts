@@ -164,6 +164,17 @@ describe('what is lost in between', () => {
     expect((await make('today', 'k10')).status).toBe(201);
   });
 
+  it('keys of days long gone are taken away by whatever keyed call comes next', async () => {
+    const kept = () => world.sql('demo', "SELECT id_key FROM im_idempotency_keys WHERE id_key IN ('k13', 'k14')");
+    await make('long ago', 'k13');
+    await world.sql(
+      'demo',
+      "UPDATE im_idempotency_keys SET created_at = created_at - INTERVAL 3 DAY WHERE id_key = 'k13'",
+    );
+    await make('now', 'k14', bob);
+    expect(await kept()).toEqual([{ id_key: 'k14' }]);
+  });
+
   it('a claim without an end blocks nobody for ever', async () => {
     const redis = world.get(RedisClients).command;
     await make('healed', 'k11');
