@@ -51,7 +51,8 @@ export interface AdminAuditRow extends Omit<AdminAuditEntry, 'detail'> {
   readonly createdAt: Date;
 }
 
-const SECRET_NAME = /secret|passw|pwd|token|credential|private|access_?key|api_?key/i;
+/** Such as `smtpPass` and `aesKey`, too; better one name too many. */
+const SECRET_NAME = /secret|passw|passphrase|pass$|pwd|token|credential|private|access_?key|key$/i;
 export const REDACTED = '[redacted]';
 
 /** A copy in which whatever is named like a secret is blacked out, at any depth. */

@@ -3,6 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Public } from '../http/actor.js';
 import { Spends } from '../http/spends.js';
+import { Coalesced } from '../mysql/coalesced.js';
 import { ControlDb } from '../mysql/control-db.js';
 import { NodeIdentity } from '../redis/node-identity.js';
 import { RedisScripts } from '../redis/redis-scripts.js';
@@ -17,6 +18,9 @@ const CONTROL_TIMEOUT_MS = 1_000;
 @ApiExcludeController()
 @Controller()
 export class HealthController {
+  /** However many ask, the servers are asked once at a time. */
+  private readonly looks = new Coalesced<{ control: boolean; redis: boolean }>();
+
   constructor(
     private readonly identity: NodeIdentity,
     private readonly control: ControlDb,
@@ -34,7 +38,7 @@ export class HealthController {
   /** May the node be sent traffic? 503 while it starts, drains, lacks its lease, or Redis or the control database is away. */
   @Get('health/ready')
   async ready(@Res() response: Response): Promise<void> {
-    const [control, redis] = await Promise.all([this.control.isUp(CONTROL_TIMEOUT_MS), this.redisUp()]);
+    const { control, redis } = await this.looks.run('servers', () => this.lookAtServers());
     const accepting = this.readiness.accepting;
     const conditions = this.readiness.checks;
     const ready = control && redis && accepting && Object.values(conditions).every(Boolean);
@@ -48,6 +52,11 @@ export class HealthController {
   @Get('metrics')
   async prometheus(@Res() response: Response): Promise<void> {
     response.type(this.metrics.registry.contentType).send(await this.metrics.registry.metrics());
+  }
+
+  private async lookAtServers(): Promise<{ control: boolean; redis: boolean }> {
+    const [control, redis] = await Promise.all([this.control.isUp(CONTROL_TIMEOUT_MS), this.redisUp()]);
+    return { control, redis };
   }
 
   private redisUp(): Promise<boolean> {

@@ -216,7 +216,7 @@ describe('logout', () => {
   it('of all tells every node once, however many sessions there are', async () => {
     const asked = jest.spyOn(world.get(NodeBus), 'askAll');
     const pairs = [];
-    for (let count = 0; count < 5; count += 1) pairs.push(await world.login('demo', 'carol'));
+    for (let count = 0; count < 5; count += 1) pairs.push(await world.login('demo', 'alice'));
     expect((await logout(pairs[0].accessToken, { all: true })).status).toBe(204);
     const told = asked.mock.calls.filter(([kind]) => kind === 'session:close');
     expect(told).toHaveLength(1);
