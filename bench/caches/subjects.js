@@ -29,7 +29,9 @@ function profile({ users }, query, { tenant, uids }) {
     read: {
       cache: async (uid) => (await users.publicProfile(tenant, uid)).nickname,
       mysql: async (uid) =>
-        nickname(await query('SELECT id, nickname, avatar, signature, gender, region FROM im_users WHERE id = ?', [uid])),
+        nickname(
+          await query('SELECT id, nickname, avatar, signature, gender, region FROM im_users WHERE id = ?', [uid]),
+        ),
     },
   };
 }

@@ -13,10 +13,7 @@ export class ConversationTopics {
 
   /** Groups, then private chats, each in the order of their ids: an order that nothing changes. */
   async of(tenant: TenantId, uid: UserId): Promise<Topic[]> {
-    const [groups, direct] = await Promise.all([
-      this.groups.topicsOf(tenant, uid),
-      this.direct.topicsOf(tenant, uid),
-    ]);
+    const [groups, direct] = await Promise.all([this.groups.topicsOf(tenant, uid), this.direct.topicsOf(tenant, uid)]);
     return [...groups, ...direct].sort(compareTopics);
   }
 }

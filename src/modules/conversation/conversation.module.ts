@@ -20,14 +20,7 @@ import { UnreadService } from './unread.service.js';
 import { UnreadStore } from './unread.store.js';
 
 @Module({
-  imports: [
-    DirectMessageModule,
-    GroupModule,
-    MessagingModule,
-    PresenceModule,
-    RelationModule,
-    UserModule,
-  ],
+  imports: [DirectMessageModule, GroupModule, MessagingModule, PresenceModule, RelationModule, UserModule],
   controllers: [ConversationController, FirstScreenController],
   providers: [
     // what MySQL and Redis know

@@ -9,7 +9,13 @@ import {
 } from '@nestjs/swagger';
 import { CurrentActor } from '../../platform/http/actor.js';
 import type { Actor } from '../../platform/ids/ids.js';
-import { FavoriteBodyDto, FavoriteDto, FavoriteQueryDto, FavoritesDto, FavoritesQueryDto } from './dto/favorites.dto.js';
+import {
+  FavoriteBodyDto,
+  FavoriteDto,
+  FavoriteQueryDto,
+  FavoritesDto,
+  FavoritesQueryDto,
+} from './dto/favorites.dto.js';
 import { FavoriteService } from './favorite.service.js';
 import type { Favorite, FavoritesPage } from './favorite.types.js';
 

@@ -1,9 +1,14 @@
+import type { Application } from '../../../src/application.js';
+import { asTenantId, type TenantId } from '../../../src/platform/ids/ids.js';
+import { RedisKeys } from '../../../src/platform/redis/keys.js';
+import { RedisClients } from '../../../src/platform/redis/redis-clients.js';
 import type { TestClient } from '../../support/client.js';
 import { Stage, type TestNode, type TestUser } from '../../support/stage.js';
 import { until } from '../../support/until.js';
 
 let stage: Stage;
-let one: TestNode;
+let tenant: TenantId;
+let one: TestNode & { readonly application: Application };
 let two: TestNode;
 let users: Record<'alice' | 'bob' | 'carol' | 'dave', TestUser>;
 let number = 0;
@@ -14,7 +19,7 @@ const topicOf = (a: TestUser, b: TestUser): string =>
 
 beforeAll(async () => {
   stage = await Stage.open();
-  await stage.tenant('demo', ['alice', 'bob', 'carol', 'dave'], { recallWindowSeconds: 600 });
+  tenant = asTenantId(await stage.tenant('demo', ['alice', 'bob', 'carol', 'dave'], { recallWindowSeconds: 600 }));
   [one, two] = [await stage.inProcess(), await stage.inProcess()];
   const login = (name: string) => stage.login(one, 'demo', name);
   const [alice, bob, carol, dave] = await Promise.all(['alice', 'bob', 'carol', 'dave'].map(login));
@@ -173,6 +178,34 @@ describe('blocks', () => {
     expect(await other.b.send(other.topic, id(), 'hi')).toMatchObject({ error: { code: 'BLOCKED' } });
     expect(await stage.sql('demo', 'SELECT 1 FROM im_direct_chats WHERE topic = ?', [other.topic])).toEqual([]);
   });
+
+  it('hold when Redis lost the list, on every node and device, and end without releasing anything (B31)', async () => {
+    const { topic, a, b, pair } = await chat();
+    await a.send(topic, id(), 'before');
+    await block(pair[1], pair[0]);
+    const { nest } = one.application;
+    const redis = nest.get(RedisClients, { strict: false }).command;
+    const lists = pair.map(({ uid }) =>
+      nest.get(RedisKeys, { strict: false }).of('relationBlocks', { t: tenant, uid }),
+    );
+    const second = await stage.connect(two, pair[0]);
+    const refused = id();
+    for (const client of [a, second]) {
+      for (const key of lists) await redis.unlink(key);
+      expect(await client.send(topic, refused, 'after')).toMatchObject({ error: { code: 'BLOCKED' } });
+    }
+    const body = { clientMsgId: refused, type: 'text', content: { text: 'after' } };
+    const token = pair[0].accessToken;
+    const byRest = await stage.call(two, 'POST', `/v1/im/topics/${topic}/messages`, { token, body });
+    expect(byRest.body.code).toBe('BLOCKED');
+    // Another entry does not make half a list whole.
+    await redis.unlink(...lists);
+    await block(pair[1], users.dave);
+    expect(await a.send(topic, refused, 'after')).toMatchObject({ error: { code: 'BLOCKED' } });
+    await stage.call(one, 'DELETE', `/v1/im/relations/blocklist/${pair[0].uid}`, { token: pair[1].accessToken });
+    expect((await b.history(topic, {})).messages.map(({ seq }) => seq)).toEqual([1]);
+    expect(await a.send(topic, refused, 'after')).toMatchObject({ ok: true, seq: 2, duplicate: false });
+  });
 });
 
 describe('changes of private messages', () => {
@@ -201,7 +234,9 @@ describe('changes of private messages', () => {
     const changes = await b.emit('topic:changes', { topic, afterChange: 1 });
     expect(changes).toMatchObject({ changes: [{ seq: 2, status: 'recalled' }], lastChange: 2, hasMore: false });
     const { topics } = (await b.emit('topic:subscribe', { topics: [topic] })) as { topics?: unknown };
-    expect(topics).toEqual([{ topic, lastSeq: 3, stableSeq: 3, lastChange: 2, readSeq: 0, role: 'member', onlineCount: null }]);
+    expect(topics).toEqual([
+      { topic, lastSeq: 3, stableSeq: 3, lastChange: 2, readSeq: 0, role: 'member', onlineCount: null },
+    ]);
     const page = await b.history(topic, { afterSeq: 0 });
     expect(page.messages.map(({ content }) => content)).toEqual([{ text: 'better' }, null, { text: 'third' }]);
   });
