@@ -34,6 +34,11 @@ export class LocalSockets {
     return [...this.sockets];
   }
 
+  /** Tenants that have a socket here. */
+  tenants(): Set<TenantId> {
+    return new Set(this.all().map((client) => client.data.actor.tenant));
+  }
+
   ofUser(tenant: TenantId, uid: UserId): ClientSocket[] {
     const own = this.byUser.get(userKey(tenant, uid));
     if (own === undefined) return [];

@@ -17,6 +17,8 @@ interface MembersRequest {
 
 /** Decisions that are taken anew before somebody who changes all the time is turned away. */
 const MAX_DECISIONS = 20;
+/** Sockets whose memberships are read at the same time; a tenant's other queries need connections, too. */
+const REREAD_AT_ONCE = 8;
 
 /**
  * Which of this node's sockets hear which topic. Every request about a user's membership raises his sockets'
@@ -56,21 +58,30 @@ export class MembershipService implements OnModuleInit {
     return this.decided(client, check, () => void client.join(room));
   }
 
-  /** Reads all memberships of this node's sockets again, leaves what is gone and joins what is new. */
-  async rereadAll(): Promise<void> {
-    for (const client of this.local.all()) {
-      const { tenant, uid } = client.data.actor;
-      await this.decided(
-        client,
-        () => this.groups.topicsOf(tenant, uid),
-        (topics) => {
-          const rooms = new Set(topics.map((topic) => topicRoom(tenant, topic)));
-          for (const room of client.rooms) if (isMembersRoom(room) && !rooms.has(room)) void client.leave(room);
-          if (client.data.subscribe === 'all' && client.connected) void client.join([...rooms]);
-        },
-      );
+  /**
+   * Reads all memberships of this node's sockets of one tenant again, leaves what is gone and joins what is new. What was
+   * being read when this was called is decided anew: it may be older than a change that this node was not told of.
+   */
+  async reread(tenant: TenantId): Promise<void> {
+    const clients = this.local.ofTenant(tenant);
+    for (const client of clients) client.data.membershipChanges += 1;
+    for (let first = 0; first < clients.length; first += REREAD_AT_ONCE) {
+      await Promise.all(clients.slice(first, first + REREAD_AT_ONCE).map((client) => this.rereadOne(client)));
     }
     await this.sockets.subscribed();
+  }
+
+  private async rereadOne(client: ClientSocket): Promise<void> {
+    const { tenant, uid } = client.data.actor;
+    await this.decided(
+      client,
+      () => this.groups.topicsOf(tenant, uid),
+      (topics) => {
+        const rooms = new Set(topics.map((topic) => topicRoom(tenant, topic)));
+        for (const room of client.rooms) if (isMembersRoom(room) && !rooms.has(room)) void client.leave(room);
+        if (client.data.subscribe === 'all' && client.connected) void client.join([...rooms]);
+      },
+    );
   }
 
   /**

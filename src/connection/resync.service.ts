@@ -1,7 +1,8 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { PresenceService } from '../modules/presence/presence.service.js';
+import type { TenantId } from '../platform/ids/ids.js';
 import { Logger } from '../platform/observe/logger.js';
-import { isMembersRoom } from '../platform/socket/rooms.js';
+import { isMembersRoom, tenantOfRoom } from '../platform/socket/rooms.js';
 import type { ClientSocket } from '../platform/socket/socket-client.js';
 import { SocketServer } from '../platform/socket/socket-server.js';
 import { LocalSockets } from './local-sockets.js';
@@ -15,15 +16,16 @@ const REREAD_RETRY_MS = 1_000;
 
 /**
  * Gaps of realtime. After one (a subscription or a publish failed, another node died between ack and publish) every
- * socket is told once to ask where it is behind. A node whose lease may have ended delivers nothing of groups until it has
- * read its memberships again: a kick that was acknowledged meanwhile did not wait for it.
+ * socket is told once to ask where it is behind. A node whose lease may have ended delivers nothing of a tenant's groups
+ * until it has read that tenant's memberships again: a kick that was acknowledged meanwhile did not wait for it. A tenant
+ * whose database does not answer waits alone.
  */
 @Injectable()
 export class ResyncService implements OnApplicationBootstrap {
   private readonly pending = new WeakSet<ClientSocket>();
-  /** Leases lost, and the last of them after which all memberships were read again. */
   private losses = 0;
-  private recovered = 0;
+  /** Tenants whose memberships were not read again since the lease was lost. */
+  private readonly unread = new Set<TenantId>();
 
   constructor(
     private readonly sockets: SocketServer,
@@ -34,45 +36,48 @@ export class ResyncService implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.sockets.onGap(() => this.resyncAll());
+    this.sockets.onGap(() => this.resync(this.local.all()));
     this.presence.onOthersGone((nodes) => {
       this.log.warn({ nodes }, 'other nodes ended; what they acknowledged last may not have been delivered');
-      this.resyncAll(SPREAD_OF_ENDS_MS);
+      this.resync(this.local.all(), SPREAD_OF_ENDS_MS);
       // Nor may what they had stored about members have been told.
-      this.membership.rereadAll().catch((error: Error) => {
-        this.log.warn({ error: error.message }, 'memberships could not be read again after the end of a node');
-      });
+      for (const tenant of this.local.tenants()) void this.reread(tenant, this.losses);
     });
     this.presence.onLeaseLost(() => {
+      // A later loss begins anew: what was read before it may be older than a kick during that.
       this.losses += 1;
-      void this.recover(this.losses);
+      for (const tenant of this.local.tenants()) this.unread.add(tenant);
+      for (const tenant of this.unread) void this.recover(tenant, this.losses);
     });
-    this.sockets.setGate(
-      (room) => !isMembersRoom(room) || (this.presence.leaseStands && this.recovered === this.losses),
-    );
+    this.sockets.setGate((room) => !isMembersRoom(room) || (this.presence.leaseStands && this.isRead(room)));
   }
 
-  private async recover(loss: number): Promise<void> {
-    // A later loss begins anew: what this one has read may be older than a kick during that.
+  private isRead(room: string): boolean {
+    return this.unread.size === 0 || !this.unread.has(tenantOfRoom(room));
+  }
+
+  private async recover(tenant: TenantId, loss: number): Promise<void> {
+    if (!(await this.reread(tenant, loss))) return;
+    this.unread.delete(tenant);
+    this.resync(this.local.ofTenant(tenant));
+  }
+
+  /** Tries until it succeeds. @returns false when the lease was lost (again) meanwhile: whoever saw that reads */
+  private async reread(tenant: TenantId, loss: number): Promise<boolean> {
     while (loss === this.losses) {
       try {
-        await this.membership.rereadAll();
-        break;
+        await this.membership.reread(tenant);
+        return loss === this.losses;
       } catch (error) {
-        this.log.warn(
-          { error: (error as Error).message },
-          'memberships could not be read again; nothing is delivered yet',
-        );
-        await new Promise((resolve) => setTimeout(resolve, REREAD_RETRY_MS));
+        this.log.warn({ tenant, error: (error as Error).message }, 'memberships could not be read again; they will be');
+        await new Promise((resolve) => setTimeout(resolve, REREAD_RETRY_MS).unref());
       }
     }
-    if (loss !== this.losses) return;
-    this.recovered = loss;
-    this.resyncAll();
+    return false;
   }
 
-  private resyncAll(spreadMs = SPREAD_MS): void {
-    for (const client of this.local.all()) {
+  private resync(clients: readonly ClientSocket[], spreadMs = SPREAD_MS): void {
+    for (const client of clients) {
       if (this.pending.has(client)) continue;
       this.pending.add(client);
       setTimeout(() => {

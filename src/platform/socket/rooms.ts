@@ -26,6 +26,9 @@ export const userRoom = (tenant: TenantId, uid: UserId): string => named(`${tena
 /** Is it the room of a topic whose members change? */
 export const isMembersRoom = (room: string): boolean => /^\d+:t:(grp|room)_/.test(room);
 
+/** The tenant of any room of a tenant. */
+export const tenantOfRoom = (room: string): TenantId => asTenantId(room.slice(0, room.indexOf(':')));
+
 /** Whose room it is, the reverse of `topicRoom`; null for a room of another kind. */
 export function topicOfRoom(room: string): { readonly tenant: TenantId; readonly topic: Topic } | null {
   const match = /^(\d+):t:(.*?)_?$/.exec(room);

@@ -32,7 +32,8 @@ interface Route extends SocketEventOptions {
 export class SocketRouter implements OnModuleInit {
   private readonly routes = new Map<string, Route>();
   private readonly seconds;
-  private running = 0;
+  /** How many events of each client are being handled; who has none is not in it. */
+  private readonly running = new Map<ClientSocket, number>();
   private spend: Spend = () => undefined;
 
   constructor(
@@ -72,9 +73,14 @@ export class SocketRouter implements OnModuleInit {
     this.spend = spend;
   }
 
-  /** Events that are being handled at this moment. */
-  get inFlight(): number {
-    return this.running;
+  /** Is any event being handled at this moment? */
+  get isBusy(): boolean {
+    return this.running.size > 0;
+  }
+
+  /** Does this client wait for an answer? */
+  owesTo(client: ClientSocket): boolean {
+    return this.running.has(client);
   }
 
   /** Answers everything that this socket sends from now on. */
@@ -87,13 +93,19 @@ export class SocketRouter implements OnModuleInit {
     const ack = typeof args.at(-1) === 'function' ? (args.pop() as (answer: Ack | RawJson) => void) : undefined;
     const route = typeof event === 'string' ? this.routes.get(event) : undefined;
     const stop = this.seconds.startTimer({ event: route?.event ?? 'unknown' });
-    this.running += 1;
+    this.running.set(client, (this.running.get(client) ?? 0) + 1);
     client.data.activeAtMs = Date.now();
     const answer = await this.dispatch(route, client, args);
-    this.running -= 1;
+    this.ended(client);
     stop({ result: answer instanceof RawJson || answer.ok ? 'ok' : (answer.error as { code: string }).code });
     ack?.(answer);
     this.sockets.checkBacklog(client);
+  }
+
+  private ended(client: ClientSocket): void {
+    const left = this.running.get(client)! - 1;
+    if (left > 0) this.running.set(client, left);
+    else this.running.delete(client);
   }
 
   private async dispatch(route: Route | undefined, client: ClientSocket, args: unknown[]): Promise<Ack | RawJson> {
