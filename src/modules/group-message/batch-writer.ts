@@ -155,9 +155,13 @@ export class BatchWriter {
     // One topic that waits for a lock: nothing smaller helps.
     if (parts.length === 1) return rows.map(() => ({ kind: 'not-stored', error: new AppError('STORAGE_UNAVAILABLE') }));
     const outcomes = new Map<PendingRow, AppendOutcome>();
+    let away: Failed | undefined;
     for (const part of parts) {
-      const results = await this.write(tenant, part);
+      // The storage went away between two parts: the rest was never sent, and need not wait part by part to learn that.
+      const { error } = away ?? {};
+      const results = away ? part.map(() => ({ kind: 'not-stored', error }) as const) : await this.write(tenant, part);
       part.forEach((row, index) => outcomes.set(row, results[index]));
+      away ??= results.find(isAway);
     }
     return rows.map((row) => outcomes.get(row)!);
   }

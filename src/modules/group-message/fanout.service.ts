@@ -30,9 +30,11 @@ interface Waiting extends Sized {
 }
 
 interface Pending {
-  readonly messages: Waiting[];
+  messages: Waiting[];
   readonly voids: Seq[];
   stableSeq: number;
+  /** Messages that were changed while it waits: a quote that was composed before shows what is no longer there. */
+  readonly changed: Set<Seq>;
 }
 
 /**
@@ -42,8 +44,8 @@ interface Pending {
 @Injectable()
 export class FanoutService {
   private readonly pending = new Map<string, Pending>();
-  /** Topics whose frame waits for its quotes. */
-  private readonly composing = new Set<string>();
+  /** Of topics whose frame waits for its quotes: what is in it. */
+  private readonly composing = new Map<string, Pending>();
   private readonly frames;
 
   constructor(
@@ -59,19 +61,18 @@ export class FanoutService {
 
   message(tenant: TenantId, topic: Topic, message: Sized, stableSeq: number): void {
     const pending = this.pendingOf(tenant, topic);
-    const { seq, text, bytes } = message;
-    const quoting = quotingMessage(text);
-    pending.messages.push({ seq, text, bytes: bytes + (quoting ? MAX_QUOTE_BYTES : 0), quoting });
+    pending.messages.push(waitingOf(message));
     pending.stableSeq = Math.max(pending.stableSeq, stableSeq);
   }
 
   /**
-   * Tells of an edit, a recall or a removal.
+   * Tells of an edit, a recall or a removal. A frame that still waits for its quotes goes out with the new form.
    * @param openToAll false where new members may not read what was sent before them: then the room is only told to ask, and
    * each gets what he may read by `topic:changes`
    */
   changed(tenant: TenantId, topic: Topic, message: Message, change: number, openToAll: boolean): void {
     const room = topicRoom(tenant, topic);
+    this.renew(`${tenant} ${topic}`, message);
     try {
       if (openToAll) this.sockets.emit(room, 'message:changed', changedMessage(message, change));
       else this.sockets.emit(room, 'topic:resync', { topics: [topic] });
@@ -110,11 +111,22 @@ export class FanoutService {
     }
   }
 
+  private renew(key: string, message: Message): void {
+    const waiting = [this.composing.get(key), this.pending.get(key)].filter((pending) => pending !== undefined);
+    if (waiting.length === 0) return;
+    const text = JSON.stringify(message);
+    const fresh = waitingOf({ seq: message.seq, text, bytes: Buffer.byteLength(text) + 1 });
+    for (const pending of waiting) {
+      pending.changed.add(message.seq);
+      pending.messages = pending.messages.map((one) => (one.seq === message.seq ? fresh : one));
+    }
+  }
+
   private pendingOf(tenant: TenantId, topic: Topic): Pending {
     const key = `${tenant} ${topic}`;
     let pending = this.pending.get(key);
     if (!pending) {
-      pending = { messages: [], voids: [], stableSeq: 0 };
+      pending = { messages: [], voids: [], stableSeq: 0, changed: new Set() };
       this.pending.set(key, pending);
       setImmediate(() => this.flush(tenant, topic));
     }
@@ -129,10 +141,16 @@ export class FanoutService {
     this.pending.delete(key);
     const quoting = ready.messages.flatMap((message) => message.quoting ?? []);
     if (quoting.length === 0) return this.send(tenant, topic, ready, []);
-    this.composing.add(key);
+    ready.changed.clear();
+    this.composing.set(key, ready);
     void this.quotes.forAll(tenant, topic, quoting).then((quotes) => {
       this.composing.delete(key);
-      this.send(tenant, topic, ready, quotes);
+      this.send(
+        tenant,
+        topic,
+        ready,
+        quotes.filter(({ seq }) => !ready.changed.has(seq)),
+      );
       this.flush(tenant, topic);
     });
   }
@@ -156,6 +174,11 @@ export class FanoutService {
       voids = [];
     }
   }
+}
+
+function waitingOf({ seq, text, bytes }: Sized): Waiting {
+  const quoting = quotingMessage(text);
+  return { seq, text, bytes: bytes + (quoting ? MAX_QUOTE_BYTES : 0), quoting };
 }
 
 /** A `MessagesFrame` out of texts. */

@@ -17,6 +17,8 @@ import { PresenceStates } from './states.js';
 export const MAX_WATCHED = 1_000;
 const RECHECK_CHUNK = 200;
 const RECHECK_RETRY_MS = 2_000;
+/** Sights that change all the time are read no more often than that. */
+const SIGHT_READS = 10;
 
 /** Somebody whom sockets of this node watch. */
 interface Watched {
@@ -42,6 +44,8 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
   private readonly watched = new Map<string, Watched>();
   private readonly byClient = new WeakMap<ClientSocket, Set<Watched>>();
   private readonly report: () => void;
+  /** Raised whenever what somebody may see has changed: a sight that was read before that is read again. */
+  private sightChanges = 0;
   private rechecking = false;
   private again = false;
   private timer?: NodeJS.Timeout;
@@ -73,7 +77,7 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
   async watch(client: ClientSocket, uids: readonly UserId[]): Promise<Presence[]> {
     const { tenant, uid: asker } = client.data.actor;
     const wanted = [...new Set(uids)];
-    const sights = await this.query.sights(tenant, asker, wanted);
+    const sights = await this.presentSights(tenant, asker, wanted);
     if (!client.connected) return [];
     const entries = this.enter(client, wanted, sights);
     const visible = entries.filter(({ uid }) => sights.get(uid)?.presence);
@@ -102,6 +106,7 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
 
   /** What watchers may see of a user has changed; of one watcher alone when `watcher` is given. */
   async sightChanged(tenant: TenantId, uid: UserId, watcher?: UserId): Promise<void> {
+    this.sightChanges += 1;
     const entry = this.watched.get(userKey(tenant, uid));
     if (!entry) return;
     const askers = new Set([...entry.watchers.keys()].map((client) => client.data.actor.uid));
@@ -199,10 +204,27 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
     this.sockets.emitTo(client, 'presence:changed', { uid, state: online ? 'online' : 'offline', ...seen });
   }
 
+  /**
+   * What the asker may see at the moment when this returns: a change that came while it was read found nobody yet who
+   * watches, or was read before another one that has been read already. @throws AppError as PresenceQuery.sights, OVERLOADED
+   */
+  private async presentSights(
+    tenant: TenantId,
+    asker: UserId,
+    uids: readonly UserId[],
+  ): Promise<Map<UserId, PresenceSight>> {
+    for (let reading = 0; reading < SIGHT_READS; reading += 1) {
+      const before = this.sightChanges;
+      const sights = await this.query.sights(tenant, asker, uids);
+      if (this.sightChanges === before) return sights;
+    }
+    throw new AppError('OVERLOADED', { retryAfterMs: 1000 });
+  }
+
   private async lookAgain(entry: Watched, asker: UserId): Promise<void> {
     const { tenant, uid } = entry;
     // Nobody may go on seeing what he may have lost because a look-up failed.
-    const sights = await this.query.sights(tenant, asker, [uid]).catch(() => new Map([[uid, NO_SIGHT]]));
+    const sights = await this.presentSights(tenant, asker, [uid]).catch(() => new Map([[uid, NO_SIGHT]]));
     const sight = shared(sights.get(uid) ?? NO_SIGHT);
     for (const [client, old] of entry.watchers) {
       if (client.data.actor.uid !== asker) continue;

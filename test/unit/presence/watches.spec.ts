@@ -9,7 +9,7 @@ import type { Logger } from '../../../src/platform/observe/logger.js';
 import { Metrics } from '../../../src/platform/observe/metrics.js';
 import type { ClientSocket } from '../../../src/platform/socket/socket-client.js';
 import type { SocketServer } from '../../../src/platform/socket/socket-server.js';
-import { FULL_SIGHT } from '../../../src/modules/relation/relation.types.js';
+import { FULL_SIGHT, NO_SIGHT, type PresenceSight } from '../../../src/modules/relation/relation.types.js';
 
 const tenant = asTenantId('1');
 const ALICE = asUserId('10');
@@ -27,11 +27,27 @@ function stage() {
   let hear: (changes: readonly PresenceChange[]) => void = () => undefined;
   const reads: ((states: Map<UserId, UserState> | null) => void)[] = [];
   const told: string[] = [];
+  let sightsOf = async (uids: UserId[]) => new Map<UserId, PresenceSight>(uids.map((uid) => [uid, FULL_SIGHT]));
+  /** From now on sights are answered one by one, by the functions that are returned. */
+  const holdSights = () => {
+    const asked: ((sight: PresenceSight) => void)[] = [];
+    sightsOf = (uids) =>
+      new Promise((resolve) => asked.push((sight) => resolve(new Map(uids.map((uid) => [uid, sight])))));
+    return asked;
+  };
   const announcer = { onChanges: (listener: typeof hear) => (hear = listener) };
   const query = {
-    sights: async (_: unknown, __: unknown, uids: UserId[]) => new Map(uids.map((uid) => [uid, FULL_SIGHT])),
-    compose: async (_: unknown, uids: UserId[], __: unknown, states: Map<UserId, UserState> | null) =>
-      uids.map((uid) => ({ uid, state: states ? (states.get(uid)!.online ? 'online' : 'offline') : 'unknown' })),
+    sights: (_: unknown, __: unknown, uids: UserId[]) => sightsOf(uids),
+    compose: async (
+      _: unknown,
+      uids: UserId[],
+      sights: Map<UserId, PresenceSight>,
+      states: Map<UserId, UserState> | null,
+    ) =>
+      uids.map((uid) => {
+        if (!sights.get(uid)!.presence) return { uid, state: 'hidden' };
+        return { uid, state: states ? (states.get(uid)!.online ? 'online' : 'offline') : 'unknown' };
+      }),
     presences: async () => [],
   };
   const states = { read: () => new Promise<Map<UserId, UserState> | null>((resolve) => reads.push(resolve)) };
@@ -60,10 +76,43 @@ function stage() {
     reads.shift()!(state && new Map([[ALICE, state]]));
     await turn();
   };
-  return { watches, told, client, answer, turn, hear: (one: PresenceChange) => hear([one]) };
+  return { watches, told, client, answer, turn, holdSights, hear: (one: PresenceChange) => hear([one]) };
 }
 
 describe('watches', () => {
+  it('a block that comes while somebody begins to watch is not missed', async () => {
+    const { watches, told, client, answer, turn, hear, holdSights } = stage();
+    const asked = holdSights();
+    const watching = watches.watch(client('a'), [ALICE]);
+    await watches.sightChanged(tenant, ALICE);
+    asked[0](FULL_SIGHT);
+    await turn();
+    asked[1](NO_SIGHT);
+    await answer(stateOf(true, 1));
+    expect(await watching).toEqual([{ uid: ALICE, state: 'hidden' }]);
+    hear(change(false, 2));
+    expect(told).toEqual([]);
+    watches.onApplicationShutdown();
+  });
+
+  it('of two looks at what may be seen the one that was read first does not have the last word', async () => {
+    const { watches, told, client, answer, turn, hear, holdSights } = stage();
+    const watching = watches.watch(client('a'), [ALICE]);
+    await answer(stateOf(true, 1));
+    await watching;
+    const asked = holdSights();
+    const [first, second] = [watches.sightChanged(tenant, ALICE), watches.sightChanged(tenant, ALICE)];
+    asked[1](NO_SIGHT);
+    await second;
+    asked[0](FULL_SIGHT);
+    await turn();
+    asked[2](NO_SIGHT);
+    await first;
+    hear(change(false, 2));
+    expect(told).toEqual(['a:hidden']);
+    watches.onApplicationShutdown();
+  });
+
   it('a change that comes while the state is read is newer than what is read, and is the answer', async () => {
     const { watches, told, client, answer, turn, hear } = stage();
     const asked = watches.watch(client('a'), [ALICE]);
