@@ -8,6 +8,7 @@ import { AppError, type ErrorBody } from '../platform/errors/app-error.js';
 import { IsTopicName } from '../platform/http/rules.js';
 import type { Topic } from '../platform/ids/ids.js';
 import { isDirect } from '../platform/ids/topic.js';
+import { aFewAtATime } from '../platform/mysql/a-few-at-a-time.js';
 import { topicRoom } from '../platform/socket/rooms.js';
 import type { ClientSocket } from '../platform/socket/socket-client.js';
 import { SocketEvent } from '../platform/socket/socket-event.decorator.js';
@@ -52,7 +53,14 @@ export class TopicGateway {
   async subscribe(client: ClientSocket, { topics }: TopicsDto): Promise<{ topics: TopicAnswer[] }> {
     const wanted = [...new Set(topics)];
     const read = await this.conversations.readSeqs(client.data.actor, wanted);
-    return { topics: await Promise.all(wanted.map((topic) => this.subscribeTo(client, topic, read.get(topic) ?? 0))) };
+    const answer = (topic: Topic): Promise<TopicAnswer> => this.subscribeTo(client, topic, read.get(topic) ?? 0);
+    // Groups are asked of Redis, all in one; private chats are each a query.
+    const [direct, others] = await Promise.all([
+      aFewAtATime(wanted.filter(isDirect), answer),
+      Promise.all(wanted.filter((topic) => !isDirect(topic)).map(answer)),
+    ]);
+    const answers = new Map([...direct, ...others].map((each) => [each.topic, each]));
+    return { topics: wanted.map((topic) => answers.get(topic)!) };
   }
 
   @SocketEvent('topic:unsubscribe', TopicsDto, 'read')

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import type { Actor, Topic, UserId } from '../../platform/ids/ids.js';
 import { parseTopic } from '../../platform/ids/topic.js';
+import { aFewAtATime } from '../../platform/mysql/a-few-at-a-time.js';
 import { GroupService } from '../group/group.service.js';
 import type { HistoryPage } from '../group-message/group-message.types.js';
 import { MessagingService } from '../messaging/messaging.service.js';
@@ -72,15 +73,13 @@ export class ConversationService {
     const peers = heads.flatMap(({ peer }) => peer?.uid ?? []);
     const presences = peers.length === 0 ? [] : await this.presence.presences(actor, [...new Set(peers)]);
     const byUid = new Map(presences.map((presence) => [presence.uid, presence]));
-    const items = await Promise.all(
-      heads.map(async (head): Promise<Conversation[]> => {
-        const page = await this.newest(actor, head.topic);
-        if (!page) return [];
-        const presence = head.peer && byUid.get(head.peer.uid);
-        const lastMessage = page.messages[0] ?? null;
-        return [{ ...head, lastSeq: page.lastSeq, lastMessage, ...(presence ? { presence } : {}) }];
-      }),
-    );
+    const items = await aFewAtATime(heads, async (head): Promise<Conversation[]> => {
+      const page = await this.newest(actor, head.topic);
+      if (!page) return [];
+      const presence = head.peer && byUid.get(head.peer.uid);
+      const lastMessage = page.messages[0] ?? null;
+      return [{ ...head, lastSeq: page.lastSeq, lastMessage, ...(presence ? { presence } : {}) }];
+    });
     return items.flat();
   }
 

@@ -3,6 +3,7 @@ import { AppError } from '../../platform/errors/app-error.js';
 import type { Actor, Seq, Topic } from '../../platform/ids/ids.js';
 import { userRoom } from '../../platform/socket/rooms.js';
 import { SocketServer } from '../../platform/socket/socket-server.js';
+import { aFewAtATime } from '../../platform/mysql/a-few-at-a-time.js';
 import { MessagingService } from '../messaging/messaging.service.js';
 import type { Message } from '../messaging/messaging.types.js';
 import { FavoriteCache } from './favorite.redis.js';
@@ -27,7 +28,7 @@ export class FavoriteService {
   /** @param beforeId `nextCursor` of the page before */
   async list(actor: Actor, beforeId: string | null, limit: number): Promise<FavoritesPage> {
     const refs = await this.refs(actor, beforeId, limit + 1);
-    const items = await Promise.all(refs.slice(0, limit).map((ref) => this.compose(actor, ref)));
+    const items = await aFewAtATime(refs.slice(0, limit), (ref) => this.compose(actor, ref));
     return { items, nextCursor: refs.length > limit ? refs[limit - 1].id : null };
   }
 
