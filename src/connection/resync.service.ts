@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { PresenceService } from '../modules/presence/presence.service.js';
 import type { TenantId } from '../platform/ids/ids.js';
 import { Logger } from '../platform/observe/logger.js';
+import { NodeBus } from '../platform/redis/node-bus.js';
 import { isMembersRoom, tenantOfRoom } from '../platform/socket/rooms.js';
 import type { ClientSocket } from '../platform/socket/socket-client.js';
 import { SocketServer } from '../platform/socket/socket-server.js';
@@ -13,6 +14,9 @@ const SPREAD_MS = 5_000;
 /** After the end of another node, which was noticed late enough: what it had not told is due within its lease and 5 s. */
 const SPREAD_OF_ENDS_MS = 2_500;
 const REREAD_RETRY_MS = 1_000;
+/** What all nodes are told after one of them could not publish a frame. */
+const FRAMES_LOST = 'realtime:lost';
+const TELL_RETRY_MS = 1_000;
 
 /**
  * Gaps of realtime. After one (a subscription or a publish failed, another node died between ack and publish) every
@@ -24,6 +28,8 @@ const REREAD_RETRY_MS = 1_000;
 export class ResyncService implements OnApplicationBootstrap {
   private readonly pending = new WeakSet<ClientSocket>();
   private losses = 0;
+  /** The other nodes have to be told that they missed frames of this one. */
+  private telling = false;
   /** Tenants whose memberships were not read again since the lease was lost. */
   private readonly unread = new Set<TenantId>();
 
@@ -32,11 +38,17 @@ export class ResyncService implements OnApplicationBootstrap {
     private readonly presence: PresenceService,
     private readonly membership: MembershipService,
     private readonly local: LocalSockets,
+    private readonly bus: NodeBus,
     private readonly log: Logger,
   ) {}
 
   onApplicationBootstrap(): void {
     this.sockets.onGap(() => this.resync(this.local.all()));
+    this.bus.onTold<{ node: string }>(FRAMES_LOST, ({ node }) => {
+      // Its own clients had the frames.
+      if (node !== this.presence.nodeId) this.resync(this.local.all());
+    });
+    this.sockets.onPublishLost(() => void this.tellLost());
     this.presence.onOthersGone((nodes) => {
       this.log.warn({ nodes }, 'other nodes ended; what they acknowledged last may not have been delivered');
       this.resync(this.local.all(), SPREAD_OF_ENDS_MS);
@@ -50,6 +62,24 @@ export class ResyncService implements OnApplicationBootstrap {
       for (const tenant of this.unread) void this.recover(tenant, this.losses);
     });
     this.sockets.setGate((room) => !isMembersRoom(room) || (this.presence.leaseStands && this.isRead(room)));
+  }
+
+  /** One word for all that was lost until it gets through; what is lost after it is told anew. */
+  private async tellLost(): Promise<void> {
+    if (this.telling) return;
+    this.telling = true;
+    for (;;) {
+      // Before the word, and between two tries: many frames are lost together.
+      await new Promise((resolve) => setTimeout(resolve, TELL_RETRY_MS).unref());
+      // A frame that is lost while the word is on its way needs another one.
+      this.telling = false;
+      const isTold = await this.bus.tellAll(FRAMES_LOST, { node: this.presence.nodeId }).then(
+        () => true,
+        () => false,
+      );
+      if (isTold || this.telling) return;
+      this.telling = true;
+    }
   }
 
   private isRead(room: string): boolean {

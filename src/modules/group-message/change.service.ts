@@ -102,7 +102,7 @@ export class ChangeService {
       done = await this.store.transaction(tenant, write);
     } catch (error) {
       if (isKnown(error)) await this.closing.close(opened, null);
-      else this.closing.owe(opened);
+      else this.closing.follow(opened);
       throw error;
     }
     // 3. Bring the new form, and tell.

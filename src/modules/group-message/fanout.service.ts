@@ -81,6 +81,15 @@ export class FanoutService {
     }
   }
 
+  /** Has the members ask what is new: something may have been changed that was not told. */
+  resync(tenant: TenantId, topic: Topic): void {
+    try {
+      this.sockets.emit(topicRoom(tenant, topic), 'topic:resync', { topics: [topic] });
+    } catch (error) {
+      this.log.error({ tenant, topic, error: (error as Error).message }, 'members were not told to ask');
+    }
+  }
+
   /** Tells a user's own devices what he deleted for himself. */
   hidden(tenant: TenantId, uid: UserId, topic: Topic, seqs: readonly Seq[]): void {
     try {

@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Seq, TenantId, Topic } from '../../platform/ids/ids.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { ChangeStore } from './change.store.js';
+import { FanoutService } from './fanout.service.js';
 import { HotRedis } from './hot.redis.js';
 import { messageOf, type MessageRow } from './message-row.js';
 
@@ -10,6 +11,11 @@ interface OpenChange {
   readonly topic: Topic;
   readonly seq: Seq;
   readonly token: string;
+}
+
+interface Owed extends OpenChange {
+  /** It may have been committed and nobody was told: repeating the call finds it done, and tells nobody either. */
+  readonly isUntold: boolean;
 }
 
 const RETRY_MS = 500;
@@ -23,13 +29,14 @@ const MAX_OWED = 10_000;
  */
 @Injectable()
 export class HotClosing implements OnApplicationShutdown {
-  private readonly owed = new Map<string, OpenChange>();
+  private readonly owed = new Map<string, Owed>();
   private timer?: NodeJS.Timeout;
   private stopped = false;
 
   constructor(
     private readonly store: ChangeStore,
     private readonly hot: HotRedis,
+    private readonly fanout: FanoutService,
     private readonly log: Logger,
   ) {}
 
@@ -41,21 +48,25 @@ export class HotClosing implements OnApplicationShutdown {
       return true;
     } catch (error) {
       this.log.warn({ tenant, topic, seq, error: (error as Error).message }, 'the close of a change is owed');
-      this.owe(change);
+      this.owe({ ...change, isUntold: false });
       return false;
     }
   }
 
-  /** For a change whose outcome is not known. */
-  owe(change: OpenChange): void {
-    if (this.owed.size >= MAX_OWED) this.owed.delete(this.owed.keys().next().value!);
-    this.owed.set(change.token, change);
-    this.schedule();
+  /** For a change whose outcome is not known: when it is, the members are told to ask. */
+  follow(change: OpenChange): void {
+    this.owe({ ...change, isUntold: true });
   }
 
   onApplicationShutdown(): void {
     this.stopped = true;
     clearTimeout(this.timer);
+  }
+
+  private owe(change: Owed): void {
+    if (this.owed.size >= MAX_OWED) this.owed.delete(this.owed.keys().next().value!);
+    this.owed.set(change.token, change);
+    this.schedule();
   }
 
   private schedule(): void {
@@ -70,6 +81,7 @@ export class HotClosing implements OnApplicationShutdown {
         const row = await this.store.transaction(tenant, (tx) => this.store.lock(tx, topic, seq));
         await this.hot.close(tenant, topic, seq, token, row && messageOf(topic, row));
         this.owed.delete(token);
+        if (change.isUntold) this.fanout.resync(tenant, topic);
       } catch {
         // Still away: the next round tries again.
       }

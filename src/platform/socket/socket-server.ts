@@ -59,6 +59,7 @@ export class SocketServer implements OnApplicationBootstrap {
   private guard?: PubSubGuard;
   private probe?: DeafnessProbe;
   private readonly gapListeners: (() => void)[] = [];
+  private readonly publishLostListeners: (() => void)[] = [];
   private readonly failures;
   private readonly meter: FanoutMeter;
   private readonly slow: SlowConsumers;
@@ -167,6 +168,11 @@ export class SocketServer implements OnApplicationBootstrap {
     this.gapListeners.push(listener);
   }
 
+  /** Called after a frame did not reach the other nodes: their clients missed it, and they do not know. */
+  onPublishLost(listener: () => void): void {
+    this.publishLostListeners.push(listener);
+  }
+
   onSlowConsumers(listeners: SlowListeners): void {
     this.slowListeners = listeners;
   }
@@ -236,6 +242,7 @@ export class SocketServer implements OnApplicationBootstrap {
     this.failures.inc({ kind });
     this.log.warn({ kind, error: error.message }, 'fan-out between nodes failed');
     this.gap();
+    if (kind === 'publish') for (const listener of this.publishLostListeners) listener();
   }
 
   private gap(): void {

@@ -21,8 +21,19 @@ function stage() {
   let gate: (room: string) => boolean = () => true;
   let lose: () => void = () => undefined;
   const read: Record<TenantId, ((topics: Topic[] | Error) => void)[]> = { [ONE]: [], [TWO]: [] };
+  let losePublish: () => void = () => undefined;
+  const words: boolean[] = [];
+  const told: string[] = [];
+  const bus = {
+    onTold: () => undefined,
+    tellAll: async (kind: string) => {
+      told.push(kind);
+      if (words.shift() === false) throw new Error('Redis is away');
+    },
+  } as unknown as NodeBus;
   const sockets = {
     onGap: () => undefined,
+    onPublishLost: (listener: () => void) => (losePublish = listener),
     setGate: (given: typeof gate) => (gate = given),
     subscribed: async () => true,
     emitTo: () => undefined,
@@ -35,13 +46,14 @@ function stage() {
   } as unknown as GroupService;
   const presence = {
     leaseStands: true,
+    nodeId: 'this',
     onOthersGone: () => undefined,
     onLeaseLost: (listener: () => void) => (lose = listener),
   } as unknown as PresenceService;
   const log = { warn: () => undefined } as unknown as Logger;
   const local = new LocalSockets();
   const membership = new MembershipService(groups, local, sockets, {} as NodeBus, log);
-  new ResyncService(sockets, presence, membership, local, log).onApplicationBootstrap();
+  new ResyncService(sockets, presence, membership, local, bus, log).onApplicationBootstrap();
 
   const enter = (tenant: TenantId): ClientSocket => {
     const rooms = new Set([topicRoom(tenant, GROUP)]);
@@ -59,6 +71,9 @@ function stage() {
     enter,
     read,
     membership,
+    words,
+    told,
+    losePublish: () => losePublish(),
     lose: () => lose(),
     delivers: (tenant: TenantId) => gate(topicRoom(tenant, GROUP)),
   };
@@ -108,5 +123,21 @@ describe('after a lease was lost', () => {
       await turns();
     }
     expect(delivers(ONE)).toBe(true);
+  });
+});
+
+describe('a frame that could not be published', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  it('is told to all nodes until that gets through, many at once, and later ones anew', async () => {
+    const { words, told, losePublish } = stage();
+    words.push(false, false);
+    for (let frame = 0; frame < 100; frame += 1) losePublish();
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(told).toEqual(Array.from({ length: 3 }, () => 'realtime:lost'));
+    losePublish();
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(told).toHaveLength(4);
   });
 });
