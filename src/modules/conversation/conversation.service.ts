@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
-import type { Actor, Topic, UserId } from '../../platform/ids/ids.js';
+import type { Actor, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { parseTopic } from '../../platform/ids/topic.js';
 import { aFewAtATime } from '../../platform/mysql/a-few-at-a-time.js';
+import { Coalesced } from '../../platform/mysql/coalesced.js';
 import { GroupService } from '../group/group.service.js';
 import type { HistoryPage } from '../group-message/group-message.types.js';
 import { MessagingService } from '../messaging/messaging.service.js';
@@ -23,6 +24,8 @@ export interface HeadsPage {
 /** A user's conversations, each with its newest message as this reader may see it. */
 @Injectable()
 export class ConversationService {
+  private readonly counting = new Coalesced<UnreadAnswer>();
+
   constructor(
     private readonly topics: ConversationTopics,
     private readonly groups: GroupService,
@@ -89,7 +92,12 @@ export class ConversationService {
     return new Map([...cursors].map(([topic, { readSeq }]) => [topic, readSeq]));
   }
 
-  async unread({ tenant, uid }: Actor): Promise<UnreadAnswer> {
+  /** Many who ask at once, as devices of one user do when he reads, share the next count. */
+  unread({ tenant, uid }: Actor): Promise<UnreadAnswer> {
+    return this.counting.run(`${tenant} ${uid}`, () => this.countUnread(tenant, uid));
+  }
+
+  private async countUnread(tenant: TenantId, uid: UserId): Promise<UnreadAnswer> {
     const counts = await this.counts.of(tenant, uid, await this.topics.of(tenant, uid));
     const topics = [...counts].filter(([, { unread }]) => unread > 0).map(([topic, count]) => ({ topic, ...count }));
     return { totalUnread: topics.reduce((sum, { unread }) => sum + unread, 0), topics };

@@ -24,7 +24,8 @@ export interface UnreadState {
   readonly floor: number;
 }
 
-interface Numbered {
+interface PartRow {
+  readonly part: string;
   readonly topic: Topic;
   readonly n: string | null;
 }
@@ -46,32 +47,41 @@ const OWN = `
 export class UnreadStore {
   constructor(private readonly tenants: TenantDataSources) {}
 
-  /** States of conversations, read before anything is counted. */
+  /** States of conversations, read before anything is counted; in one query, so that many askers take one connection each. */
   async states(tenant: TenantId, uid: UserId, topics: readonly Topic[]): Promise<Map<Topic, UnreadState>> {
     if (topics.length === 0) return new Map();
     const me = BigInt(uid);
-    const read = (sql: string, values: unknown[]): Promise<Map<Topic, number>> => this.numbers(tenant, sql, values);
     const direct = topics.filter(isDirect);
     const groups = topics.filter((topic) => !isDirect(topic));
-    const [heads, chats, reads, changes, hides, floors] = await Promise.all([
-      some(groups, () =>
-        read('SELECT topic, MAX(seqid) AS n FROM im_group_messages WHERE topic IN (?) GROUP BY topic', [groups]),
-      ),
-      some(direct, () => read('SELECT topic, seq AS n FROM im_topic_seq WHERE topic IN (?)', [direct])),
-      read('SELECT topic, read_seq AS n FROM im_topic_cursors WHERE uid = ? AND topic IN (?)', [me, topics]),
-      read('SELECT topic, change_no AS n FROM im_message_change_heads WHERE topic IN (?)', [topics]),
-      read('SELECT topic, COUNT(*) AS n FROM im_message_hides WHERE uid = ? AND topic IN (?) GROUP BY topic', [
-        ...[me, topics],
-      ]),
-      some(groups, () =>
-        read(`SELECT CONCAT('grp_', group_id) AS topic, joined_seq AS n FROM im_group_members WHERE uid = ?`, [me]),
-      ),
-    ]);
+    const parts: [sql: string, values: unknown[]][] = [
+      [
+        `SELECT 'read' AS part, topic, read_seq AS n FROM im_topic_cursors WHERE uid = ? AND topic IN (?)`,
+        [me, topics],
+      ],
+      [`SELECT 'changes', topic, change_no FROM im_message_change_heads WHERE topic IN (?)`, [topics]],
+      [
+        `SELECT 'hides', topic, COUNT(*) FROM im_message_hides WHERE uid = ? AND topic IN (?) GROUP BY topic`,
+        [me, topics],
+      ],
+    ];
+    if (groups.length > 0) {
+      parts.push(
+        [`SELECT 'head', topic, MAX(seqid) FROM im_group_messages WHERE topic IN (?) GROUP BY topic`, [groups]],
+        [`SELECT 'floor', CONCAT('grp_', group_id), joined_seq FROM im_group_members WHERE uid = ?`, [me]],
+      );
+    }
+    if (direct.length > 0) parts.push([`SELECT 'head', topic, seq FROM im_topic_seq WHERE topic IN (?)`, [direct]]);
+    const sql = parts.map(([text]) => text).join(' UNION ALL ');
+    const values = parts.flatMap(([, some]) => some);
+    const rows = await this.tenants.run(tenant, (db) => db.query<PartRow>(sql, values));
+    const found = new Map(rows.map(({ part, topic, n }) => [`${part} ${topic}`, Number(n ?? 0)]));
     return new Map(
       topics.map((topic) => {
-        const of = (numbers: Map<Topic, number>): number => numbers.get(topic) ?? 0;
-        const head = Math.max(of(heads), of(chats));
-        return [topic, { head, read: of(reads), changes: of(changes), hides: of(hides), floor: of(floors) }];
+        const of = (part: string): number => found.get(`${part} ${topic}`) ?? 0;
+        return [
+          topic,
+          { head: of('head'), read: of('read'), changes: of('changes'), hides: of('hides'), floor: of('floor') },
+        ];
       }),
     );
   }
@@ -103,15 +113,7 @@ export class UnreadStore {
       }),
     );
   }
-
-  private async numbers(tenant: TenantId, sql: string, values: unknown[]): Promise<Map<Topic, number>> {
-    const rows = await this.tenants.run(tenant, (db) => db.query<Numbered>(sql, values));
-    return new Map(rows.map(({ topic, n }) => [topic, Number(n ?? 0)]));
-  }
 }
-
-const some = <T>(topics: readonly Topic[], read: () => Promise<Map<Topic, T>>): Promise<Map<Topic, T>> =>
-  topics.length === 0 ? Promise.resolve(new Map()) : read();
 
 const counted = (db: TenantDb, topics: readonly Topic[], [sql, values]: [string, unknown[]]): Promise<CountRow[]> =>
   topics.length === 0 ? Promise.resolve([]) : db.query<CountRow>(sql, values);
