@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { asTopic, type Seq, type TenantId, type Topic, type UserId } from '../../platform/ids/ids.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
+import type { Querying } from '../../platform/mysql/writer-pool.js';
 import {
   MESSAGE_COLUMNS,
   PageRow,
@@ -67,18 +68,18 @@ export class DirectMessageStore {
    * Numbers and stores messages of one chat in one transaction, in this order; it is repeated after a deadlock. While it
    * holds the chat's row nobody else numbers, so that the order of the numbers is the order of the commits: whoever reads
    * a number finds every message up to it.
-   * @returns one outcome each. @throws any error; only MySQL's own number on it says that nothing was stored
+   * @returns one outcome each. @throws CommitUnknown; any other error means that nothing was stored
    */
   append(tenant: TenantId, topic: Topic, sends: readonly DirectSend[]): Promise<DirectOutcome[]> {
     return this.tenants.run(tenant, async (db) => {
       const idStep = await db.autoIncrementStep();
-      return db.transaction((tx) => this.appendIn(tx, topic, sends, idStep));
+      return db.lockingTransaction((tx) => this.appendIn(tx, topic, sends, idStep));
     });
   }
 
   /** Finds a message by its client id, after every transaction that may still be storing it has ended. */
   async findSettled(tenant: TenantId, topic: Topic, from: UserId, clientMsgId: string): Promise<PageRow | null> {
-    await this.transaction(tenant, (tx) => this.topics.lockDirect(tx, topic));
+    await this.tenants.run(tenant, (db) => db.lockingTransaction((tx) => this.topics.lockDirect(tx, topic)));
     const stored = await this.findByClientId(tenant, topic, from, clientMsgId);
     return stored && (await this.rowsAfter(tenant, topic, stored.seq - 1, 1))[0];
   }
@@ -197,7 +198,7 @@ export class DirectMessageStore {
   }
 
   private async appendIn(
-    tx: EntityManager,
+    tx: Querying,
     topic: Topic,
     sends: readonly DirectSend[],
     idStep: bigint,
@@ -222,17 +223,13 @@ export class DirectMessageStore {
   }
 
   /** Has one side blocked the other? Under the chat's row, which a block takes, too: it is before this or after it. */
-  async blocked(tx: EntityManager, topic: Topic): Promise<boolean> {
+  async blocked(tx: Querying, topic: Topic): Promise<boolean> {
     const [a, b] = sidesOf(topic);
     return b !== undefined && (await this.relations.blockedIn(tx, a, b));
   }
 
   /** What the client ids of these sends hold already; nobody can store another one while the chat's row is held. */
-  private async known(
-    tx: EntityManager,
-    topic: Topic,
-    sends: readonly DirectSend[],
-  ): Promise<Map<string, StoredDirect>> {
+  private async known(tx: Querying, topic: Topic, sends: readonly DirectSend[]): Promise<Map<string, StoredDirect>> {
     const found = new Map<string, StoredDirect>();
     for (const from of new Set(sends.map((send) => send.from))) {
       const ids = sends.filter((send) => send.from === from).map((send) => send.body.draft.clientMsgId);
@@ -246,7 +243,7 @@ export class DirectMessageStore {
   }
 
   private async insert(
-    tx: EntityManager,
+    tx: Querying,
     topic: Topic,
     last: number,
     sends: readonly DirectSend[],
@@ -271,7 +268,7 @@ export class DirectMessageStore {
   }
 
   /** From the first message on the chat is one of each side's conversations. */
-  private async list(tx: EntityManager, topic: Topic): Promise<void> {
+  private async list(tx: Querying, topic: Topic): Promise<void> {
     const now = new Date();
     await tx.query(
       'INSERT INTO im_direct_chats (uid, topic, opened_at) VALUES ? ON DUPLICATE KEY UPDATE opened_at = opened_at',

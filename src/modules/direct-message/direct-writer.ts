@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import { toAppError } from '../../platform/errors/to-app-error.js';
 import { asSeq, type TenantId, type Topic } from '../../platform/ids/ids.js';
-import { withoutCommitMark } from '../../platform/mysql/commit-mark.js';
 import { errnoOf, isDeadlock, isLockWait, isUnavailable } from '../../platform/mysql/mysql-errors.js';
+import { CommitUnknown } from '../../platform/mysql/writer-pool.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { freshRow } from '../group-message/group-message.service.js';
 import { DirectFanout } from './direct-fanout.js';
@@ -105,9 +105,7 @@ export class DirectWriter {
   private pump(tenant: TenantId, lanes: TenantLanes): void {
     while (lanes.transactions < MAX_TRANSACTIONS && lanes.ready.length > 0) {
       lanes.transactions += 1;
-      const lane = lanes.ready.shift()!;
-      // A commit belongs to all whose messages are in it; their client ids make repetitions safe.
-      void withoutCommitMark(() => this.flush(tenant, lanes, lane));
+      void this.flush(tenant, lanes, lanes.ready.shift()!);
     }
   }
 
@@ -142,8 +140,7 @@ export class DirectWriter {
     } catch (error) {
       // One bad row never fails its neighbours.
       if (sends.length > 1 && isOwnFault(error)) return await this.writeEach(tenant, topic, sends);
-      // Without MySQL's own answer nobody knows: it may have been the COMMIT that was cut short.
-      if (errnoOf(error) === undefined) this.open.add(tenant, topic, sends);
+      if (error instanceof CommitUnknown) this.open.add(tenant, topic, sends);
       throw error;
     } finally {
       stop();

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../platform/errors/error-table.js';
 import { AppError, invalid } from '../../platform/errors/app-error.js';
 import { isDecimalId, type TenantId, type UserId } from '../../platform/ids/ids.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
+import type { Querying } from '../../platform/mysql/writer-pool.js';
 import type { LoadMany } from '../../platform/redis/leased-reads.js';
 import { UserService } from '../user/user.service.js';
 import type { Audience } from '../user/user.types.js';
@@ -52,7 +53,7 @@ export class RelationService {
   }
 
   /** As `blockedEitherWay`, read inside the caller's transaction: what was committed before is seen. */
-  blockedIn(tx: EntityManager, a: UserId, b: UserId): Promise<boolean> {
+  blockedIn(tx: Querying, a: UserId, b: UserId): Promise<boolean> {
     return isBlockedEitherWay(tx, a, b);
   }
 

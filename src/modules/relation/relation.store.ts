@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { Querying } from '../../platform/mysql/writer-pool.js';
 import type { UserId } from '../../platform/ids/ids.js';
 import type { TenantDb } from '../../platform/mysql/tenant-db.js';
 import type { RelationList, RequestDirection, RequestState } from './relation.types.js';
@@ -71,7 +72,7 @@ export async function lockPair(tx: EntityManager, a: UserId, b: UserId): Promise
   return rows.some((row) => row.id === a) && rows.some((row) => row.id === b && row.status === 'active');
 }
 
-export async function isBlockedEitherWay(tx: EntityManager, a: UserId, b: UserId): Promise<boolean> {
+export async function isBlockedEitherWay(tx: Querying, a: UserId, b: UserId): Promise<boolean> {
   const [x, y] = [BigInt(a), BigInt(b)];
   const rows = await tx.query<unknown[]>(
     'SELECT 1 FROM im_blocks WHERE (uid = ? AND blocked_uid = ?) OR (uid = ? AND blocked_uid = ?) LIMIT 1',

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { Topic } from '../../platform/ids/ids.js';
 import { isTopic } from '../../platform/ids/topic.js';
 import type { TenantDb } from '../../platform/mysql/tenant-db.js';
-import type { WriterSession } from '../../platform/mysql/writer-pool.js';
+import type { Querying, WriterSession } from '../../platform/mysql/writer-pool.js';
 import { TopicSeqEntity } from './topic.entity.js';
 
 export interface TopicFence {
@@ -105,7 +105,7 @@ export class TopicService {
    * Holds a private chat's row until `tx` ends: whoever holds it gives the next number, so numbers appear in the order of the
    * commits. The row is made when it is missing; both sides may do that at once.
    */
-  async lockDirect(tx: EntityManager, topic: Topic): Promise<DirectTopic> {
+  async lockDirect(tx: Querying, topic: Topic): Promise<DirectTopic> {
     const key = checked(topic);
     const lock = async (): Promise<DirectRow | undefined> => {
       const sql = 'SELECT topic, seq, acl_version FROM im_topic_seq WHERE topic = ? FOR UPDATE';
@@ -120,13 +120,13 @@ export class TopicService {
   }
 
   /** Stores the newest number; the caller holds the row by `lockDirect`. */
-  async setDirectSeq(tx: EntityManager, topic: Topic, seq: number): Promise<void> {
+  async setDirectSeq(tx: Querying, topic: Topic, seq: number): Promise<void> {
     if (!Number.isSafeInteger(seq) || seq < 0) throw new Error(`not a seq: ${seq}`);
     await tx.query('UPDATE im_topic_seq SET seq = ? WHERE topic = ?', [seq, checked(topic)]);
   }
 
   /** Holds a private chat's permissions still until `tx` ends, and reads their version. */
-  async shareDirect(tx: EntityManager, topic: Topic): Promise<number> {
+  async shareDirect(tx: Querying, topic: Topic): Promise<number> {
     const sql = 'SELECT topic, seq, acl_version FROM im_topic_seq WHERE topic = ? LOCK IN SHARE MODE';
     const [row] = (await tx.query(sql, [checked(topic)])) as DirectRow[];
     return row ? directOf(row).aclVersion : 0;
@@ -136,7 +136,7 @@ export class TopicService {
    * Announces that two users' right to write to each other changes, in the transaction that changes it: a send that was
    * allowed before is decided anew. The row is made when it is missing.
    */
-  async raiseDirectAcl(tx: EntityManager, topic: Topic): Promise<void> {
+  async raiseDirectAcl(tx: Querying, topic: Topic): Promise<void> {
     await tx.query(
       'INSERT INTO im_topic_seq (topic, acl_version) VALUES (?, 1) ON DUPLICATE KEY UPDATE acl_version = acl_version + 1',
       [checked(topic)],

@@ -18,9 +18,6 @@ const marks = new AsyncLocalStorage<{ readonly mark: CommitMark; committed: bool
 export const withCommitMark = <T>(mark: CommitMark, work: () => Promise<T>): Promise<T> =>
   marks.run({ mark, committed: false }, work);
 
-/** Runs work that many requests share: none of them may mark it. */
-export const withoutCommitMark = <T>(work: () => T): T => marks.exit(work);
-
 /** The work of a transaction with the mark that belongs to it, and what is to be called after its commit. */
 export function marked<T>(
   tenant: TenantId,

@@ -30,8 +30,8 @@ interface Entry {
   closing: boolean;
 }
 
-/** Writer connections a tenant: two shards, a tombstone, a rebase. */
-const WRITER_CONNECTIONS = 4;
+/** Writer connections a tenant: two shards, a tombstone, a rebase, and four commits of private chats. */
+const WRITER_CONNECTIONS = 8;
 const IDLE_CLOSE_MS = 10 * 60_000;
 const SWEEP_MS = 30_000;
 const CLOSE_WAIT_MS = 5_000;

@@ -4,7 +4,7 @@ import type { TenantId } from '../ids/ids.js';
 import { AppError } from '../errors/app-error.js';
 import { marked } from './commit-mark.js';
 import { isDeadlock, isLockWait } from './mysql-errors.js';
-import type { WriterPool } from './writer-pool.js';
+import type { Querying, WriterPool } from './writer-pool.js';
 import type { Flavor } from './session-settings.js';
 
 const TRANSACTION_TRIES = 5;
@@ -75,6 +75,22 @@ export class TenantDb {
         const result = await this.bounded(running, 2, () => new OpenOutcome(ended));
         mark.committed();
         return result;
+      } catch (error) {
+        if (attempt === TRANSACTION_TRIES || !(isDeadlock(error) || isLockWait(error))) throw error;
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 30 * attempt));
+      }
+    }
+  }
+
+  /**
+   * As `transaction`, on a connection whose locks the server ends when its node hangs: for rows that many wait for. It is
+   * no request's own: nothing is marked.
+   * @throws CommitUnknown when COMMIT was not answered; any other error means that nothing was stored
+   */
+  async lockingTransaction<T>(work: (tx: Querying) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.writer.committed(work);
       } catch (error) {
         if (attempt === TRANSACTION_TRIES || !(isDeadlock(error) || isLockWait(error))) throw error;
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 30 * attempt));

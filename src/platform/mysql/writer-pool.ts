@@ -1,7 +1,11 @@
 import { createPool, type Pool, type PoolConnection, type QueryOptions } from 'mysql2';
+import type { EntityManager } from 'typeorm';
 import type { ConnectionInfo } from './connection-info.js';
 import { errnoOf, isUnavailable } from './mysql-errors.js';
 import { configureSession, sessionStatements, WRITER_IDLE_TIMEOUT_MS, type Flavor } from './session-settings.js';
+
+/** Where statements of one transaction go, whichever pool it runs in. */
+export type Querying = Pick<EntityManager, 'query'>;
 
 /** A statement was sent and its answer did not come in time: the server may still carry it out. */
 export class StatementTimeout extends Error {
@@ -59,6 +63,11 @@ export class WriterSession {
       values: given(values),
     })) as [unknown, T[]];
     return rows;
+  }
+
+  /** Any one statement: rows of a SELECT, else what was written. */
+  async query<T>(sql: string, values?: unknown[]): Promise<T> {
+    return (await this.run({ sql, values: given(values) })) as T;
   }
 
   /**
@@ -190,6 +199,16 @@ export class WriterPool {
       await session.rollback();
       session.release();
     }
+  }
+
+  /** As `transaction`, for work that asks one statement after the other; it is committed at its end. */
+  committed<T>(work: (tx: Querying) => Promise<T>): Promise<T> {
+    return this.transaction(async (session) => {
+      await session.begin('SELECT 1');
+      const result = await work(session);
+      await session.commit();
+      return result;
+    });
   }
 
   async close(): Promise<void> {
