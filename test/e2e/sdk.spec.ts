@@ -91,6 +91,26 @@ describe('the client library with real nodes', () => {
     await Promise.all(proxies.map((proxy) => proxy.close()));
   }, 120_000);
 
+  it('talks in a private chat as in a group: both sides begin at once, over connections that break', async () => {
+    const proxies = await Promise.all([FlakyProxy.to(one.port), FlakyProxy.to(two.port)]);
+    const devices = [await client('bob', proxies[0], proxies[1]), await client('carol', proxies[1], proxies[0])];
+    const ids = [users[1], users[2]].map(({ uid }) => BigInt(uid)).sort((x, y) => (x < y ? -1 : 1));
+    const chats = devices.map((device) => device.topic(`p2p_${ids.join('_')}`));
+    const outcomes = [];
+    for (let round = 0; round < 20; round += 1) {
+      for (const chat of chats) outcomes.push(chat.sendText(`round ${round}`).outcome);
+      if (round % 6 === 5) proxies[round % 2].cut();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect((await Promise.all(outcomes)).filter((result) => result.state !== 'sent')).toEqual([]);
+    for (const chat of chats) {
+      await until('it has everything', () => chat.messages().length === 40, 30_000);
+      expect(chat.messages().map((message) => message.seq)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
+    }
+    await Promise.all(devices.map((device) => device.close()));
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+  }, 90_000);
+
   it('learns of edits and recalls that were made while it was away', async () => {
     const [a, b] = [await client('alice', one, two), await client('bob', two, one)];
     const [own, other] = [a.topic(topic), b.topic(topic)];
