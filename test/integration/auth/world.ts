@@ -66,8 +66,6 @@ export class World {
 
   async close(): Promise<void> {
     this.redis.mend();
-    // Commands that ioredis itself has under way while it finds back are rejected by a close, unheard.
-    await this.get(RedisClients).waitReady(10_000);
     await this.stage.close();
     await this.redis.close();
   }

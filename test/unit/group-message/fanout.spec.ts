@@ -7,7 +7,7 @@ import { asSeq, asTenantId, asTopic, asUserId } from '../../../src/platform/ids/
 import type { Logger } from '../../../src/platform/observe/logger.js';
 import { Metrics } from '../../../src/platform/observe/metrics.js';
 import type { SocketServer } from '../../../src/platform/socket/socket-server.js';
-import { RawJson } from '../../../src/platform/wire/raw-json.js';
+import { type RawJson } from '../../../src/platform/wire/raw-json.js';
 
 const tenant = asTenantId('1');
 const topic = asTopic('grp_7');
