@@ -37,11 +37,29 @@ function optionsOf(env: ToolEnv, role: Role): RedisOptions {
   };
 }
 
+/**
+ * After a reconnect ioredis subscribes again by itself and handles no refusal: a connection that ends in that moment would
+ * be an unhandled rejection. It is asked for again with the next reconnect.
+ */
+function resubscribeQuietly(client: Redis): Redis {
+  const methods = client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+  for (const name of ['subscribe', 'psubscribe', 'ssubscribe']) {
+    const original = methods[name].bind(client);
+    methods[name] = (...args) => {
+      const answer = original(...args);
+      answer.catch(() => undefined);
+      return answer;
+    };
+  }
+  return client;
+}
+
 /** `redis://`, `rediss://`, `redis-sentinel://host:port,host:port/master[/db]`, `redis-cluster://host:port,host:port`. */
 export function createRedisClient(env: ToolEnv, role: Role): RedisClient {
   const options = optionsOf(env, role);
   const url = env.REDIS_URL;
-  if (/^rediss?:/.test(url)) return new Redis(url, options);
+  const made = (client: Redis): Redis => (role === 'sub' ? resubscribeQuietly(client) : client);
+  if (/^rediss?:/.test(url)) return made(new Redis(url, options));
   const match = /^redis-(sentinel|cluster):\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^/]+)(?:\/([^/]*))?(?:\/(\d+))?$/.exec(
     url,
   );
@@ -56,7 +74,8 @@ export function createRedisClient(env: ToolEnv, role: Role): RedisClient {
     ...(password ? { password: decodeURIComponent(password) } : {}),
   };
   if (kind === 'sentinel') {
-    return new Redis({ ...options, ...credentials, sentinels: nodes, name: master || 'mymaster', db: Number(db ?? 0) });
+    const where = { sentinels: nodes, name: master || 'mymaster', db: Number(db ?? 0) };
+    return made(new Redis({ ...options, ...credentials, ...where }));
   }
   return new Cluster(nodes, {
     shardedSubscribers: true,
