@@ -101,7 +101,7 @@ it('a member who does not read on is closed after a while; others are not', asyn
   expect(healthy.socket.connected).toBe(true);
 }, 120_000);
 
-it('a client who asks on and on and reads no answer is closed, and told why if he reads in time', async () => {
+it('a client who asks on and on and reads no answer is closed, and told why if he reads at last', async () => {
   const raw = await open();
   const closed = await slow('closed');
   raw.pause();
