@@ -35,6 +35,11 @@ const refusalsOf = async (limit: string): Promise<number> =>
     new RegExp(`^im_limit_refusals_total\\{limit="${limit}"\\} (\\d+)`, 'm').exec(await metricsOf(world.node))?.[1] ??
       0,
   );
+/** Tokens that a node gave out by itself because Redis did not answer in time; a chunk of these budgets is one. */
+const localOf = async (limit: string): Promise<number> =>
+  Number(
+    new RegExp(`^im_limit_local_total\\{limit="${limit}"\\} (\\d+)`, 'm').exec(await metricsOf(world.node))?.[1] ?? 0,
+  );
 const bucketCalls = async (): Promise<number> =>
   Number(/^im_redis_command_seconds_count\{script="token_bucket"\} (\d+)/m.exec(await metricsOf(world.node))?.[1] ?? 0);
 
@@ -64,6 +69,7 @@ describe("a user's budget", () => {
     const carol = await world.login('demo', 'carol');
     const topic = await world.stage.group(world.node, carol, []);
     const client = await world.stage.connect(world.node, carol);
+    const [localBefore, startedMs] = [await localOf('send'), performance.now()];
     const acks = await Promise.all(
       Array.from({ length: 90 }, (_, index) =>
         index % 2 ? client.send(topic, `m${index}`, 'x') : client.emit('message:send', { bad: true }),
@@ -72,7 +78,9 @@ describe("a user's budget", () => {
     const refused = acks.filter((ack) => ack.error?.code === 'RATE_LIMITED');
     expect(acks.filter((ack) => ack.ok).length).toBeGreaterThanOrEqual(10);
     expect(acks.filter((ack) => ack.error?.code === 'VALIDATION_FAILED').length).toBeGreaterThanOrEqual(10);
-    expect(refused.length).toBeGreaterThanOrEqual(90 - 30 - SLACK);
+    // On a slow machine time brings more, and a node that waits too long for Redis counts for itself.
+    const more = (2 * (performance.now() - startedMs)) / 1000 + (await localOf('send')) - localBefore;
+    expect(refused.length).toBeGreaterThanOrEqual(90 - 30 - SLACK - more);
     for (const ack of refused)
       expect(ack.error).toMatchObject({ retryable: true, retryAfterMs: expect.any(Number) as number });
     // Nothing of a refused send was stored.
@@ -81,11 +89,16 @@ describe("a user's budget", () => {
       stored.sort((a, b) => Number(a) - Number(b)),
     );
     // By REST it is the same budget.
-    const byRest = await world.call('POST', `/v1/im/topics/${topic}/messages`, {
-      token: carol.accessToken,
-      body: { clientMsgId: 'rest', type: 'text', content: { text: 'x' } },
-    });
-    expect(byRest.status).toBe(429);
+    const byRest = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        world.call('POST', `/v1/im/topics/${topic}/messages`, {
+          token: carol.accessToken,
+          body: { clientMsgId: `rest${index}`, type: 'text', content: { text: 'x' } },
+        }),
+      ),
+    );
+    // Of a budget of its own, all of them would be let in.
+    expect(byRest.map(({ status }) => status)).toContain(429);
   });
 
   it('is one for all nodes, sockets and tokens', async () => {
