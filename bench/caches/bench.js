@@ -3,6 +3,7 @@ const assert = require('node:assert/strict');
 const { say } = require('../../scripts/lib/log');
 const { choosePort } = require('../../scripts/lib/ports');
 const { redisCommand } = require('../../scripts/lib/resp');
+const { options, readPlan, onEachServer } = require('../lib/comparison');
 const { fixed, medianRatio, medians, table } = require('../lib/figures');
 const { createTenant, insertGroup, insertUsers, nodeEnvironment, Sql } = require('../lib/world');
 const { drive } = require('../send/load');
@@ -14,28 +15,13 @@ const usage = `  caches   reads of profile, group access and friendship: from th
     --seconds S       length of one side of a round (1)
     --mysql97         fail when MySQL 9.7 cannot be had;  --no-mysql97  leave it out`;
 
-const options = {
-  quick: { type: 'boolean', default: false },
-  rounds: { type: 'string' },
-  seconds: { type: 'string' },
-  mysql97: { type: 'boolean', default: false },
-  'no-mysql97': { type: 'boolean', default: false },
-};
-
 const size = { users: 200, poolSize: 8 };
 const readersAtOnce = [1, 64];
 const sides = ['cache', 'mysql'];
 
 async function run(bench, values) {
-  const plan = {
-    rounds: Number(values.rounds ?? (values.quick ? 3 : 9)),
-    durationMs: Number(values.seconds ?? (values.quick ? 0.4 : 1)) * 1000,
-  };
-  const redis = await bench.startRedis();
-  const servers = [await bench.startMysql()];
-  if (!values['no-mysql97']) servers.push(await bench.startMysql97(values.mysql97));
-  const results = [];
-  for (const mysql of servers.filter(Boolean)) results.push(await measureServer(bench, { mysql, redis }, plan));
+  const plan = readPlan(values, { quick: 0.4, full: 1 });
+  const results = await onEachServer(bench, values, (servers) => measureServer(bench, servers, plan));
   for (const result of results) print(result);
   bench.saveResult({ plan, size, results });
 }

@@ -1,6 +1,7 @@
 'use strict';
 const assert = require('node:assert/strict');
 const { say } = require('../../scripts/lib/log');
+const { options, readPlan, onEachServer } = require('../lib/comparison');
 const { fixed, medianRatio, medians, table } = require('../lib/figures');
 const { drive } = require('../send/load');
 const { statementCounts } = require('../send/round-trips');
@@ -11,14 +12,6 @@ const usage = `  history  reads pages of one group: hot set, MySQL and TypeORM's
     --rounds N        rounds of each comparison (9)
     --seconds S       length of one side of a round (1)
     --mysql97         fail when MySQL 9.7 cannot be had;  --no-mysql97  leave it out`;
-
-const options = {
-  quick: { type: 'boolean', default: false },
-  rounds: { type: 'string' },
-  seconds: { type: 'string' },
-  mysql97: { type: 'boolean', default: false },
-  'no-mysql97': { type: 'boolean', default: false },
-};
 
 const pageSize = 100;
 const size = { readers: 16, messages: 2000, textLength: 300, poolSize: 8 };
@@ -37,15 +30,8 @@ const goals = { hot: { dearer: 'mysql', times: 5 }, mysql: { dearer: 'find', tim
 const maxStrayShare = 0.01;
 
 async function run(bench, values) {
-  const plan = {
-    rounds: Number(values.rounds ?? (values.quick ? 3 : 9)),
-    durationMs: Number(values.seconds ?? (values.quick ? 0.4 : 1)) * 1000,
-  };
-  const redis = await bench.startRedis();
-  const servers = [await bench.startMysql()];
-  if (!values['no-mysql97']) servers.push(await bench.startMysql97(values.mysql97));
-  const results = [];
-  for (const mysql of servers.filter(Boolean)) results.push(await measureServer(bench, { mysql, redis }, plan));
+  const plan = readPlan(values, { quick: 0.4, full: 1 });
+  const results = await onEachServer(bench, values, (servers) => measureServer(bench, servers, plan));
   for (const result of results) print(result);
   bench.saveResult({ plan, size, pageSize, results });
 }

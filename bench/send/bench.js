@@ -1,6 +1,7 @@
 'use strict';
 const path = require('node:path');
 const { say } = require('../../scripts/lib/log');
+const { options: comparison, readPlan, onEachServer } = require('../lib/comparison');
 const { fixed, medianRatio, medians, table } = require('../lib/figures');
 const { Sql } = require('../lib/world');
 const { drive } = require('./load');
@@ -18,13 +19,9 @@ const usage = `  send     stores messages: the product's group commit beside one
     --mysql97         fail when MySQL 9.7 cannot be had;  --no-mysql97  leave it out`;
 
 const options = {
-  quick: { type: 'boolean', default: false },
-  rounds: { type: 'string' },
-  seconds: { type: 'string' },
+  ...comparison,
   pool: { type: 'string', default: '8' },
   profile: { type: 'boolean', default: false },
-  mysql97: { type: 'boolean', default: false },
-  'no-mysql97': { type: 'boolean', default: false },
 };
 
 /** Comparisons; `goal`: so many times the messages of the reference, by the kind of server. */
@@ -40,16 +37,11 @@ const text = 'x'.repeat(280);
 
 async function run(bench, values) {
   const plan = {
-    rounds: Number(values.rounds ?? (values.quick ? 3 : 9)),
-    durationMs: Number(values.seconds ?? (values.quick ? 0.7 : 2)) * 1000,
+    ...readPlan(values, { quick: 0.7, full: 2 }),
     poolSize: Number(values.pool),
     isProfiled: values.profile,
   };
-  const redis = await bench.startRedis();
-  const servers = [await bench.startMysql()];
-  if (!values['no-mysql97']) servers.push(await bench.startMysql97(values.mysql97));
-  const results = [];
-  for (const mysql of servers.filter(Boolean)) results.push(await measureServer(bench, { mysql, redis }, plan));
+  const results = await onEachServer(bench, values, (servers) => measureServer(bench, servers, plan));
   for (const result of results) print(result);
   bench.saveResult({ plan, results });
 }

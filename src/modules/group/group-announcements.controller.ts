@@ -7,10 +7,11 @@ import {
   ApiOperation,
   ApiTags,
 } from '@nestjs/swagger';
+import { PageQuery } from '../../platform/http/page-query.js';
 import { CurrentActor } from '../../platform/http/actor.js';
 import { IdPipe } from '../../platform/http/topic.pipe.js';
 import type { Actor } from '../../platform/ids/ids.js';
-import { AnnounceDto, ConfirmsQuery, PageQuery, PatchAnnouncementDto } from './dto/governance.dto.js';
+import { AnnounceDto, ConfirmsQuery, PatchAnnouncementDto } from './dto/governance.dto.js';
 import { AnnouncedView, AnnouncementsView, AnnouncementVersionsView, ConfirmsView } from './dto/governance.view.js';
 import { groupTopicOf, notEmpty } from './dto/group-params.js';
 import { GroupAnnouncementsService } from './group-announcements.service.js';

@@ -8,10 +8,11 @@ import {
   ApiParam,
   ApiTags,
 } from '@nestjs/swagger';
+import { PageQuery } from '../../platform/http/page-query.js';
 import { CurrentActor } from '../../platform/http/actor.js';
 import { IdPipe } from '../../platform/http/topic.pipe.js';
 import { asUserId, type Actor } from '../../platform/ids/ids.js';
-import { BanDto, InviteDto, JoinDto, PageQuery } from './dto/governance.dto.js';
+import { BanDto, InviteDto, JoinDto } from './dto/governance.dto.js';
 import { BansView, InviteView, JoinAnswerView, JoinRequestsView } from './dto/governance.view.js';
 import { groupTopicOf, inviteCodeOf, uidOf } from './dto/group-params.js';
 import { GroupBansService } from './group-bans.service.js';

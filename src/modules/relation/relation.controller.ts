@@ -8,10 +8,11 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import { invalid } from '../../platform/errors/app-error.js';
+import { PageQuery } from '../../platform/http/page-query.js';
 import { CurrentActor } from '../../platform/http/actor.js';
 import { IdPipe } from '../../platform/http/topic.pipe.js';
 import { asUserId, isDecimalId, type Actor, type UserId } from '../../platform/ids/ids.js';
-import { AskFriendDto, ContextQuery, ListQuery, OtherUserDto, RequestsQuery } from './dto/relations.dto.js';
+import { AskFriendDto, ContextQuery, OtherUserDto, RequestsQuery } from './dto/relations.dto.js';
 import { AskedFriendView, FriendRequestsView, RelationContextView, RelationsView } from './dto/relations.view.js';
 import { RelationChanges } from './relation-changes.js';
 import { RelationLists } from './relation-lists.js';
@@ -42,7 +43,7 @@ export class RelationController {
   @Get('friends')
   @ApiOperation({ summary: 'Your friends' })
   @ApiOkResponse({ type: RelationsView })
-  friends(@CurrentActor() actor: Actor, @Query() query: ListQuery): Promise<RelationsView> {
+  friends(@CurrentActor() actor: Actor, @Query() query: PageQuery): Promise<RelationsView> {
     return this.lists.list(actor, 'friends', query);
   }
 
@@ -103,7 +104,7 @@ export class RelationController {
   @Get('blocklist')
   @ApiOperation({ summary: 'Whom you have blocked' })
   @ApiOkResponse({ type: RelationsView })
-  blocklist(@CurrentActor() actor: Actor, @Query() query: ListQuery): Promise<RelationsView> {
+  blocklist(@CurrentActor() actor: Actor, @Query() query: PageQuery): Promise<RelationsView> {
     return this.lists.list(actor, 'blocklist', query);
   }
 
@@ -126,7 +127,7 @@ export class RelationController {
   @Get('following')
   @ApiOperation({ summary: 'Whom you follow' })
   @ApiOkResponse({ type: RelationsView })
-  following(@CurrentActor() actor: Actor, @Query() query: ListQuery): Promise<RelationsView> {
+  following(@CurrentActor() actor: Actor, @Query() query: PageQuery): Promise<RelationsView> {
     return this.lists.list(actor, 'following', query);
   }
 

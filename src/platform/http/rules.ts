@@ -1,6 +1,16 @@
 import { Transform } from 'class-transformer';
 import { applyDecorators } from '@nestjs/common';
-import { IsInt, Max, Min, registerDecorator, ValidateBy, buildMessage, type ValidationOptions } from 'class-validator';
+import {
+  buildMessage,
+  IsInt,
+  IsString,
+  Max,
+  Min,
+  registerDecorator,
+  ValidateBy,
+  ValidateIf,
+  type ValidationOptions,
+} from 'class-validator';
 import { isDecimalId } from '../ids/ids.js';
 import { isTopic } from '../ids/topic.js';
 
@@ -51,3 +61,49 @@ export function MaxJsonBytes(bytes: number): PropertyDecorator {
  */
 export const FreeJson = (): PropertyDecorator =>
   Transform(({ obj, key }: { obj: unknown; key: string }) => (obj as Record<string, unknown>)[key]);
+
+/** A number in a query. Only a plain decimal number is one; `10;` or `1e3` stays text and is refused. */
+export const QueryNumber = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value,
+  );
+
+/** C0 and C1 controls, line and paragraph separators: they let a name imitate other text. */
+const CONTROL = /[\p{Cc}\u2028\u2029]/u;
+/** Lone surrogates cannot be stored as UTF-8. */
+const LONE_SURROGATE = /\p{Cs}/u;
+
+/** One line of text of `min` to `max` code points, not only spaces when `min` is above 0. */
+export function isLine(value: unknown, min: number, max: number): boolean {
+  if (typeof value !== 'string' || value.length > max * 2 || CONTROL.test(value) || LONE_SURROGATE.test(value)) {
+    return false;
+  }
+  const length = [...value].length;
+  return length >= min && length <= max && (min === 0 || value.trim() !== '');
+}
+
+/** As `isLine`: for names, titles and whatever else is shown in one line. */
+export function IsLine(min: number, max: number): PropertyDecorator {
+  const message = `must be one line of ${min} to ${max} characters without control characters`;
+  return applyDecorators(
+    IsString(),
+    rule('isLine', message, (value) => isLine(value, min, max)),
+  );
+}
+
+/** Absent is fine; null is not (unlike `IsOptional`). */
+export const IfGiven = (): PropertyDecorator => ValidateIf((_object, value) => value !== undefined);
+
+/** Refuses the field when `other` is given, too. */
+export function NotBesides(other: string): PropertyDecorator {
+  return (target, property) =>
+    registerDecorator({
+      name: 'notBesides',
+      target: target.constructor,
+      propertyName: String(property),
+      validator: {
+        validate: (_value, args) => (args?.object as Record<string, unknown> | undefined)?.[other] === undefined,
+        defaultMessage: () => `cannot be given together with ${other}`,
+      },
+    });
+}

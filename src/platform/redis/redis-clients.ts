@@ -9,9 +9,6 @@ export type RedisClient = Redis | Cluster;
 /** `command` fails fast; `pub` and `sub` carry fan-out and node requests and find their way back by themselves. */
 type Role = 'command' | 'pub' | 'sub';
 
-/** How long the end of the process waits for connections that are being made. */
-const SHUTDOWN_WAIT_MS = 2_000;
-
 const backoffMs = (attempt: number): number =>
   Math.min(50 * 2 ** Math.min(attempt, 6), 1000) * (0.5 + Math.random() / 2);
 
@@ -123,8 +120,6 @@ export class RedisClients implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    // What ioredis itself asks while it shakes hands would be rejected by a close, and nobody handles that.
-    await this.waitReady(SHUTDOWN_WAIT_MS);
     for (const client of [this.command, this.pub, this.sub]) client.disconnect();
   }
 

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform, Type } from 'class-transformer';
+import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   IsArray,
@@ -14,7 +14,7 @@ import {
   MinLength,
   ValidateNested,
 } from 'class-validator';
-import { FreeJson, IsId, MaxJsonBytes } from '../../../platform/http/rules.js';
+import { FreeJson, IsId, MaxJsonBytes, QueryNumber } from '../../../platform/http/rules.js';
 
 const FREE_OBJECT = { type: 'object', additionalProperties: true } as const;
 const MAX_SETTINGS_BYTES = 32 * 1024;
@@ -257,9 +257,7 @@ export class AuditQueryDto {
 
   @ApiPropertyOptional({ default: 50, maximum: 200 })
   @IsOptional()
-  @Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value,
-  )
+  @QueryNumber()
   @IsInt()
   @Min(1)
   @Max(200)

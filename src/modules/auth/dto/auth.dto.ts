@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsIn, IsNotEmpty, IsString, Length, Matches, MaxLength, ValidateIf } from 'class-validator';
-import { IfGiven, IsLine, NotBesides } from '../../../platform/http/dto-rules.js';
+import { IfGiven, IsLine, NotBesides } from '../../../platform/http/rules.js';
 import { ACCOUNT } from '../../user/user.types.js';
 import { DEVICES, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../auth.types.js';
 

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsNotEmpty, IsString, Length, Matches, MaxLength, ValidateIf } from 'class-validator';
-import { IfGiven } from '../../../platform/http/dto-rules.js';
+import { IfGiven } from '../../../platform/http/rules.js';
 import { SCENES, type Scene } from '../../captcha/captcha.types.js';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../auth.types.js';
 

@@ -1,9 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { ValidateIf } from 'class-validator';
-import { IsSeq, IsTopicName } from '../../../platform/http/rules.js';
+import { IfGiven, IsSeq, IsTopicName } from '../../../platform/http/rules.js';
 import type { Seq, Topic } from '../../../platform/ids/ids.js';
-
-const given = (_: object, value: unknown): boolean => value !== undefined;
 
 /** Payload of `topic:read` and `topic:received`. */
 export class CursorDto {
@@ -19,12 +16,12 @@ export class CursorDto {
 /** Body of `PUT /v1/im/topics/{topic}/cursor`. */
 export class CursorBodyDto {
   @ApiPropertyOptional()
-  @ValidateIf(given)
+  @IfGiven()
   @IsSeq()
   readSeq?: Seq;
 
   @ApiPropertyOptional()
-  @ValidateIf(given)
+  @IfGiven()
   @IsSeq()
   receivedSeq?: Seq;
 }

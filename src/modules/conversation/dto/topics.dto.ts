@@ -1,42 +1,23 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { IsBoolean, IsInt, Max, Min, ValidateIf } from 'class-validator';
-import { IsTopicName } from '../../../platform/http/rules.js';
+import { IsBoolean, IsInt, Max, Min } from 'class-validator';
+import { IfGiven, IsTopicName, QueryNumber } from '../../../platform/http/rules.js';
 import type { Topic } from '../../../platform/ids/ids.js';
 import { MessageDto } from '../../messaging/messaging.types.js';
-
-const given = (_: object, value: unknown): boolean => value !== undefined;
+import { UserView } from '../../user/user-view.types.js';
 
 export class TopicsQueryDto {
   @ApiPropertyOptional({ description: 'nextCursor of the page before.' })
-  @ValidateIf(given)
+  @IfGiven()
   @IsTopicName()
   cursor?: Topic;
 
   @ApiPropertyOptional({ default: 50, minimum: 1, maximum: 100 })
-  @Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : value,
-  )
-  @ValidateIf(given)
+  @QueryNumber()
+  @IfGiven()
   @IsInt()
   @Min(1)
   @Max(100)
   limit: number = 50;
-}
-
-export class PeerDto {
-  @ApiProperty()
-  uid: string;
-  @ApiProperty()
-  nickname: string;
-  @ApiProperty()
-  avatar: string;
-  @ApiProperty()
-  signature: string;
-  @ApiPropertyOptional()
-  gender?: string;
-  @ApiPropertyOptional()
-  region?: string;
 }
 
 export class PeerPresenceDto {
@@ -61,12 +42,12 @@ export class SettingsDto {
 /** Body of `PATCH /v1/im/topics/{topic}`. */
 export class SettingsBodyDto {
   @ApiPropertyOptional()
-  @ValidateIf(given)
+  @IfGiven()
   @IsBoolean()
   muted?: boolean;
 
   @ApiPropertyOptional()
-  @ValidateIf(given)
+  @IfGiven()
   @IsBoolean()
   pinned?: boolean;
 }
@@ -88,8 +69,8 @@ export class ConversationDto extends SettingsDto {
   mentioned: boolean;
   @ApiProperty({ type: MessageDto, nullable: true })
   lastMessage: MessageDto | null;
-  @ApiPropertyOptional({ type: PeerDto, description: 'The other side of a private chat.' })
-  peer?: PeerDto;
+  @ApiPropertyOptional({ type: UserView, description: 'The other side of a private chat.' })
+  peer?: UserView;
   @ApiPropertyOptional({ type: PeerPresenceDto })
   presence?: PeerPresenceDto;
 }
@@ -117,7 +98,7 @@ export class UnreadDto {
   topics: UnreadTopicDto[];
 }
 
-export class OwnUserDto extends PeerDto {
+export class OwnUserDto extends UserView {
   @ApiProperty()
   account: string;
 }

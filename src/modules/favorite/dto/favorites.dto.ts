@@ -1,25 +1,19 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { IsInt, Max, Min, ValidateIf } from 'class-validator';
-import { IsId, IsSeq, IsTopicName } from '../../../platform/http/rules.js';
+import { IsInt, Max, Min } from 'class-validator';
+import { IfGiven, IsId, IsSeq, IsTopicName, QueryNumber } from '../../../platform/http/rules.js';
 import type { Seq, Topic } from '../../../platform/ids/ids.js';
 import { MessageDto } from '../../messaging/messaging.types.js';
-
-const given = (_: object, value: unknown): boolean => value !== undefined;
-const fromQuery = Transform(({ value }: { value: unknown }) =>
-  typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value,
-);
 
 /** Query of `GET /v1/im/favorites`. */
 export class FavoritesQueryDto {
   @ApiPropertyOptional({ description: 'nextCursor of the page before.' })
-  @ValidateIf(given)
+  @IfGiven()
   @IsId()
   cursor?: string;
 
   @ApiPropertyOptional({ default: 50, minimum: 1, maximum: 100 })
-  @fromQuery
-  @ValidateIf(given)
+  @QueryNumber()
+  @IfGiven()
   @IsInt()
   @Min(1)
   @Max(100)
@@ -45,7 +39,7 @@ export class FavoriteQueryDto {
   topic: Topic;
 
   @ApiProperty()
-  @fromQuery
+  @QueryNumber()
   @IsSeq()
   @Min(1)
   seq: Seq;

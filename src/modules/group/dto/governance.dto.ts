@@ -1,30 +1,14 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { IsIn, IsInt, IsString, Max, MaxLength, Min, ValidateIf } from 'class-validator';
-import { IfGiven, IsFilled, IsId, IsLine, IsText, IsTimeOrNull } from './rules.js';
+import { IsIn, IsInt, Max, Min, ValidateIf } from 'class-validator';
+import { PageQuery } from '../../../platform/http/page-query.js';
+import { IfGiven, IsLine } from '../../../platform/http/rules.js';
+import { IsFilled, IsId, IsText, IsTimeOrNull } from './rules.js';
 
 const MAX_CONTENT = 4000;
 const MAX_INVITE_SECONDS = 30 * 86_400;
 
 /** Absent or null. */
 const IfSet = (): PropertyDecorator => ValidateIf((_object, value) => value !== undefined && value !== null);
-
-export class PageQuery {
-  @ApiPropertyOptional({ description: '`nextCursor` of the page before' })
-  @IfGiven()
-  @IsString()
-  @MaxLength(200)
-  cursor?: string;
-
-  @ApiPropertyOptional({ type: Number, minimum: 1, maximum: 200, default: 50 })
-  @Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value,
-  )
-  @IsInt()
-  @Min(1)
-  @Max(200)
-  limit: number = 50;
-}
 
 export class ConfirmsQuery extends PageQuery {
   @ApiPropertyOptional({ enum: ['confirmed', 'waiting'], default: 'confirmed' })

@@ -1,24 +1,5 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-
-class JoinerView {
-  @ApiProperty({ example: '1' })
-  uid: string;
-
-  @ApiProperty()
-  nickname: string;
-
-  @ApiProperty()
-  avatar: string;
-
-  @ApiProperty()
-  signature: string;
-
-  @ApiPropertyOptional()
-  gender?: string;
-
-  @ApiPropertyOptional()
-  region?: string;
-}
+import { ApiProperty } from '@nestjs/swagger';
+import { UserView } from '../../user/user-view.types.js';
 
 class BanView {
   @ApiProperty({ example: '2' })
@@ -66,8 +47,8 @@ class JoinRequestView {
   @ApiProperty({ format: 'date-time' })
   createdAt: string;
 
-  @ApiProperty({ type: JoinerView, nullable: true })
-  user: JoinerView | null;
+  @ApiProperty({ type: UserView, nullable: true })
+  user: UserView | null;
 }
 
 export class JoinRequestsView {

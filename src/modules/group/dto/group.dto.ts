@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsBoolean, IsIn } from 'class-validator';
-import { EachIsId, IfGiven, IsId, IsLine, IsText, IsTimeOrNull } from './rules.js';
+import { IfGiven, IsLine } from '../../../platform/http/rules.js';
+import { EachIsId, IsId, IsText, IsTimeOrNull } from './rules.js';
 import type { WhoMay } from '../group.entity.js';
 
 const MAX_UIDS = 1_000;

@@ -1,5 +1,6 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { GROUP_ROLES, type GroupRole } from '../group.types.js';
+import { UserView } from '../../user/user-view.types.js';
 
 export class CreatedGroupView {
   @ApiProperty({ example: '1' })
@@ -63,26 +64,6 @@ export class AddedMembersView {
   memberCount: number;
 }
 
-class MemberUserView {
-  @ApiProperty({ example: '1' })
-  uid: string;
-
-  @ApiProperty()
-  nickname: string;
-
-  @ApiProperty()
-  avatar: string;
-
-  @ApiProperty()
-  signature: string;
-
-  @ApiPropertyOptional()
-  gender?: string;
-
-  @ApiPropertyOptional()
-  region?: string;
-}
-
 export class MemberView {
   @ApiProperty({ example: '1' })
   uid: string;
@@ -99,8 +80,8 @@ export class MemberView {
   @ApiProperty({ format: 'date-time' })
   joinedAt: string;
 
-  @ApiProperty({ type: MemberUserView, nullable: true })
-  user: MemberUserView | null;
+  @ApiProperty({ type: UserView, nullable: true })
+  user: UserView | null;
 }
 
 export class MembersView {

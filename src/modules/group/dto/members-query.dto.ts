@@ -1,27 +1,12 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { IsIn, IsInt, IsString, Max, MaxLength, Min } from 'class-validator';
+import { IsIn } from 'class-validator';
+import { PageQuery } from '../../../platform/http/page-query.js';
 import { GROUP_ROLES, type GroupRole } from '../group.types.js';
-import { IfGiven, IsLine } from './rules.js';
+import { IfGiven, IsLine } from '../../../platform/http/rules.js';
 
 const STATUSES = ['active', 'muted'] as const;
 
-export class MembersQuery {
-  @ApiPropertyOptional({ description: '`nextCursor` of the page before' })
-  @IfGiven()
-  @IsString()
-  @MaxLength(200)
-  cursor?: string;
-
-  @ApiPropertyOptional({ type: Number, minimum: 1, maximum: 200, default: 50 })
-  @Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value,
-  )
-  @IsInt()
-  @Min(1)
-  @Max(200)
-  limit: number = 50;
-
+export class MembersQuery extends PageQuery {
   @ApiPropertyOptional({ enum: GROUP_ROLES })
   @IfGiven()
   @IsIn(GROUP_ROLES)

@@ -1,13 +1,9 @@
-import { registerDecorator, ValidateIf } from 'class-validator';
+import { registerDecorator } from 'class-validator';
 import { isDecimalId } from '../../../platform/ids/ids.js';
 
-/** C0 and C1 controls, line and paragraph separators, lone surrogates: they imitate other text or cannot be stored. */
-const UNUSABLE = /[\p{Cc}\p{Cs}\u2028\u2029]/u;
+/** Controls other than line feed and tab, and lone surrogates: they imitate other text or cannot be stored. */
 const UNUSABLE_BUT_LINES = /[^\P{Cc}\n\t]|\p{Cs}/u;
 const ISO_UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/;
-
-/** Absent is fine; null is not (unlike `IsOptional`). */
-export const IfGiven = (): PropertyDecorator => ValidateIf((_object, value) => value !== undefined);
 
 function rule(name: string, message: string, validate: (value: unknown) => boolean): PropertyDecorator {
   return (target, property) =>
@@ -19,21 +15,13 @@ function rule(name: string, message: string, validate: (value: unknown) => boole
     });
 }
 
-function fits(value: unknown, min: number, max: number, unusable: RegExp): boolean {
-  if (typeof value !== 'string' || unusable.test(value)) return false;
-  const length = [...value].length;
-  return length >= min && length <= max && (min === 0 || value.trim() !== '');
-}
-
-/** One line of `min` to `max` code points, not only spaces when `min` is above 0. */
-export const IsLine = (min: number, max: number): PropertyDecorator =>
-  rule('isLine', `must be one line of ${min} to ${max} characters without control characters`, (value) =>
-    fits(value, min, max, UNUSABLE),
-  );
-
 /** Text of at most `max` code points that may have lines. */
 export const IsText = (max: number): PropertyDecorator =>
-  rule('isText', `must be text of at most ${max} characters`, (value) => fits(value, 0, max, UNUSABLE_BUT_LINES));
+  rule(
+    'isText',
+    `must be text of at most ${max} characters`,
+    (value) => typeof value === 'string' && !UNUSABLE_BUT_LINES.test(value) && [...value].length <= max,
+  );
 
 /** Not only spaces. */
 export const IsFilled = (): PropertyDecorator =>

@@ -1,25 +1,8 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsInt,
-  IsObject,
-  IsString,
-  Max,
-  MaxLength,
-  Min,
-  ValidateIf,
-} from 'class-validator';
-import { FreeJson, IsSeq, IsTopicName, MaxJsonBytes } from '../../../platform/http/rules.js';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsInt, IsObject, IsString, Max, MaxLength, Min } from 'class-validator';
+import { FreeJson, IfGiven, IsSeq, IsTopicName, MaxJsonBytes, QueryNumber } from '../../../platform/http/rules.js';
 import type { Seq, Topic } from '../../../platform/ids/ids.js';
 import { MAX_CONTENT_BYTES } from '../content.js';
-
-const given = (_: object, value: unknown): boolean => value !== undefined;
-const fromQuery = Transform(({ value }: { value: unknown }) =>
-  typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value,
-);
 
 /** Payload of `message:recall` and `message:remove`. */
 export class SeqDto {
@@ -54,7 +37,7 @@ export class EditBodyDto extends OmitType(EditDto, ['topic', 'seq'] as const) {}
 /** Body of `POST /v1/admin/tenants/{tenant}/topics/{topic}/messages/{seq}/block`. */
 export class BlockBodyDto {
   @ApiPropertyOptional({ maxLength: 200, description: 'Kept in the audit log; nobody in the group sees it.' })
-  @ValidateIf(given)
+  @IfGiven()
   @IsString()
   @MaxLength(200)
   reason?: string;
@@ -88,7 +71,7 @@ export class ChangesDto {
   afterChange: Seq;
 
   @ApiPropertyOptional({ default: 100, minimum: 1, maximum: 200 })
-  @ValidateIf(given)
+  @IfGiven()
   @IsInt()
   @Min(1)
   @Max(200)
@@ -98,13 +81,13 @@ export class ChangesDto {
 /** Query of `GET /v1/im/topics/{topic}/changes`. */
 export class ChangesQueryDto {
   @ApiProperty()
-  @fromQuery
+  @QueryNumber()
   @IsSeq()
   afterChange: Seq;
 
   @ApiPropertyOptional({ default: 100, minimum: 1, maximum: 200 })
-  @fromQuery
-  @ValidateIf(given)
+  @QueryNumber()
+  @IfGiven()
   @IsInt()
   @Min(1)
   @Max(200)

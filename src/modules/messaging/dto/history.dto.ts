@@ -1,11 +1,8 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { IsInt, Max, Min, ValidateIf } from 'class-validator';
-import { IsSeq, IsTopicName } from '../../../platform/http/rules.js';
+import { IsInt, Max, Min } from 'class-validator';
+import { IfGiven, IsSeq, IsTopicName, QueryNumber } from '../../../platform/http/rules.js';
 import type { Seq, Topic } from '../../../platform/ids/ids.js';
 import { MessageDto } from '../messaging.types.js';
-
-const given = (_: object, value: unknown): boolean => value !== undefined;
 
 /** Payload of `message:history`. */
 export class HistoryDto {
@@ -14,45 +11,40 @@ export class HistoryDto {
   topic: Topic;
 
   @ApiPropertyOptional({ description: 'Exclusive; reads forward.' })
-  @ValidateIf(given)
+  @IfGiven()
   @IsSeq()
   afterSeq?: Seq;
 
   @ApiPropertyOptional({ description: 'Exclusive; reads backward.' })
-  @ValidateIf(given)
+  @IfGiven()
   @IsSeq()
   beforeSeq?: Seq;
 
   @ApiPropertyOptional({ default: 50, minimum: 1, maximum: 200 })
-  @ValidateIf(given)
+  @IfGiven()
   @IsInt()
   @Min(1)
   @Max(200)
   limit: number = 50;
 }
 
-/** Only a plain decimal number is one; `10;` or `1e3` stays text and is refused. */
-const fromQuery = Transform(({ value }: { value: unknown }) =>
-  typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value,
-);
-
 /** Query of `GET /v1/im/topics/{topic}/messages`. */
 export class HistoryQueryDto extends OmitType(HistoryDto, ['topic', 'afterSeq', 'beforeSeq', 'limit'] as const) {
   @ApiPropertyOptional()
-  @fromQuery
-  @ValidateIf(given)
+  @QueryNumber()
+  @IfGiven()
   @IsSeq()
   afterSeq?: Seq;
 
   @ApiPropertyOptional()
-  @fromQuery
-  @ValidateIf(given)
+  @QueryNumber()
+  @IfGiven()
   @IsSeq()
   beforeSeq?: Seq;
 
   @ApiPropertyOptional({ default: 50, minimum: 1, maximum: 200 })
-  @fromQuery
-  @ValidateIf(given)
+  @QueryNumber()
+  @IfGiven()
   @IsInt()
   @Min(1)
   @Max(200)

@@ -1,22 +1,10 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayUnique,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsObject,
-  IsOptional,
-  Min,
-  ValidateIf,
-} from 'class-validator';
-import { FreeJson, IsClientId, IsId, IsSeq, IsTopicName, MaxJsonBytes } from '../../../platform/http/rules.js';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsBoolean, IsIn, IsObject, IsOptional, Min } from 'class-validator';
+import { FreeJson, IfGiven, IsClientId, IsId, IsSeq, IsTopicName, MaxJsonBytes } from '../../../platform/http/rules.js';
 import type { Seq, Topic, UserId } from '../../../platform/ids/ids.js';
 import { CLIENT_MESSAGE_TYPES, MAX_CONTENT_BYTES } from '../content.js';
 
 type ClientMessageType = (typeof CLIENT_MESSAGE_TYPES)[number];
-
-const given = (_: object, value: unknown): boolean => value !== undefined;
 
 /** Payload of `message:send`. */
 export class SendDto {
@@ -49,7 +37,7 @@ export class SendDto {
   head?: object | null;
 
   @ApiPropertyOptional({ type: [String], maxItems: 200 })
-  @ValidateIf(given)
+  @IfGiven()
   @IsArray()
   @ArrayMaxSize(200)
   @ArrayUnique()
@@ -57,7 +45,7 @@ export class SendDto {
   mentionedUserIds?: UserId[];
 
   @ApiPropertyOptional()
-  @ValidateIf(given)
+  @IfGiven()
   @IsBoolean()
   mentionAll?: boolean;
 

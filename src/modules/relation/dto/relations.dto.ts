@@ -1,30 +1,12 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { IsIn, IsInt, IsString, Max, MaxLength, Min } from 'class-validator';
-import { IfGiven, IsLine } from '../../../platform/http/dto-rules.js';
-import { IsId } from '../../../platform/http/rules.js';
+import { IsIn } from 'class-validator';
+import { PageQuery } from '../../../platform/http/page-query.js';
+import { IfGiven, IsId, IsLine } from '../../../platform/http/rules.js';
 import type { RequestDirection } from '../relation.types.js';
 
 const DIRECTIONS = ['incoming', 'outgoing'] as const;
 
-export class ListQuery {
-  @ApiPropertyOptional({ description: '`nextCursor` of the page before' })
-  @IfGiven()
-  @IsString()
-  @MaxLength(200)
-  cursor?: string;
-
-  @ApiPropertyOptional({ type: Number, minimum: 1, maximum: 200, default: 50 })
-  @Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value,
-  )
-  @IsInt()
-  @Min(1)
-  @Max(200)
-  limit: number = 50;
-}
-
-export class RequestsQuery extends ListQuery {
+export class RequestsQuery extends PageQuery {
   @ApiPropertyOptional({ enum: DIRECTIONS, default: 'incoming' })
   @IfGiven()
   @IsIn(DIRECTIONS)

@@ -1,24 +1,5 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-
-class OtherUserView {
-  @ApiProperty({ example: '2' })
-  uid: string;
-
-  @ApiProperty()
-  nickname: string;
-
-  @ApiProperty()
-  avatar: string;
-
-  @ApiProperty()
-  signature: string;
-
-  @ApiPropertyOptional()
-  gender?: string;
-
-  @ApiPropertyOptional()
-  region?: string;
-}
+import { ApiProperty } from '@nestjs/swagger';
+import { UserView } from '../../user/user-view.types.js';
 
 class RelationView {
   @ApiProperty({ example: '2' })
@@ -27,8 +8,8 @@ class RelationView {
   @ApiProperty({ format: 'date-time' })
   since: string;
 
-  @ApiProperty({ type: OtherUserView, nullable: true })
-  user: OtherUserView | null;
+  @ApiProperty({ type: UserView, nullable: true })
+  user: UserView | null;
 }
 
 export class RelationsView {
@@ -58,8 +39,8 @@ class FriendRequestView {
   @ApiProperty({ format: 'date-time' })
   createdAt: string;
 
-  @ApiProperty({ type: OtherUserView, nullable: true, description: 'the other one' })
-  user: OtherUserView | null;
+  @ApiProperty({ type: UserView, nullable: true, description: 'the other one' })
+  user: UserView | null;
 }
 
 export class FriendRequestsView {

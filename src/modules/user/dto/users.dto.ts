@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsObject, IsOptional, ValidateNested } from 'class-validator';
-import { IfGiven, IsLine } from '../../../platform/http/dto-rules.js';
-import { IsId } from '../../../platform/http/rules.js';
+import { IfGiven, IsId, IsLine } from '../../../platform/http/rules.js';
 import { AUDIENCES, GENDERS, type Audience } from '../user.types.js';
+import { UserView } from '../user-view.types.js';
 
 const MAX_UIDS = 200;
 
@@ -77,26 +77,6 @@ class PrivacyView {
 
   @ApiProperty({ enum: AUDIENCES })
   addToGroups: Audience;
-}
-
-export class UserView {
-  @ApiProperty({ example: '1', description: 'decimal id' })
-  uid: string;
-
-  @ApiProperty()
-  nickname: string;
-
-  @ApiProperty({ description: 'empty when there is none' })
-  avatar: string;
-
-  @ApiProperty({ description: 'empty when there is none' })
-  signature: string;
-
-  @ApiPropertyOptional({ enum: GENDERS })
-  gender?: string;
-
-  @ApiPropertyOptional()
-  region?: string;
 }
 
 export class OwnUserView extends UserView {

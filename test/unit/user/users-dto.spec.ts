@@ -1,5 +1,5 @@
 import { PatchMeDto, UsersQuery } from '../../../src/modules/user/dto/users.dto.js';
-import { isLine } from '../../../src/platform/http/dto-rules.js';
+import { isLine } from '../../../src/platform/http/rules.js';
 import { validateDto } from '../../../src/platform/http/validation.js';
 
 describe('a line of text', () => {
