@@ -4,7 +4,7 @@ import { invalid } from '../../platform/errors/app-error.js';
 import { CurrentActor } from '../../platform/http/actor.js';
 import { asUserId, isDecimalId, type Actor } from '../../platform/ids/ids.js';
 import { OwnUserView, PatchMeDto, UsersQuery, UsersView } from './dto/users.dto.js';
-import { UserView } from './user-view.types.js';
+import { UserView } from './user.types.js';
 import { UserService } from './user.service.js';
 
 @ApiTags('users')

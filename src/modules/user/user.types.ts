@@ -1,3 +1,4 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { UserId } from '../../platform/ids/ids.js';
 
 export const GENDERS = ['male', 'female', 'other'] as const;
@@ -10,6 +11,27 @@ export interface UserProfile {
   readonly signature: string;
   readonly gender?: string;
   readonly region?: string;
+}
+
+/** What everybody in the tenant may see of a user, as it goes out. */
+export class UserView {
+  @ApiProperty({ example: '1', description: 'decimal id' })
+  uid: string;
+
+  @ApiProperty()
+  nickname: string;
+
+  @ApiProperty({ description: 'empty when there is none' })
+  avatar: string;
+
+  @ApiProperty({ description: 'empty when there is none' })
+  signature: string;
+
+  @ApiPropertyOptional({ enum: GENDERS })
+  gender?: string;
+
+  @ApiPropertyOptional()
+  region?: string;
 }
 
 export const AUDIENCES = ['everyone', 'friends', 'nobody'] as const;

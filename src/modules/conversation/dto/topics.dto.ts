@@ -3,7 +3,7 @@ import { IsBoolean, IsInt, Max, Min } from 'class-validator';
 import { IfGiven, IsTopicName, QueryNumber } from '../../../platform/http/rules.js';
 import type { Topic } from '../../../platform/ids/ids.js';
 import { MessageDto } from '../../messaging/messaging.types.js';
-import { UserView } from '../../user/user-view.types.js';
+import { UserView } from '../../user/user.types.js';
 
 export class TopicsQueryDto {
   @ApiPropertyOptional({ description: 'nextCursor of the page before.' })

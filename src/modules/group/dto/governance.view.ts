@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { UserView } from '../../user/user-view.types.js';
+import { UserView } from '../../user/user.types.js';
 
 class BanView {
   @ApiProperty({ example: '2' })

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { GROUP_ROLES, type GroupRole } from '../group.types.js';
-import { UserView } from '../../user/user-view.types.js';
+import { UserView } from '../../user/user.types.js';
 
 export class CreatedGroupView {
   @ApiProperty({ example: '1' })

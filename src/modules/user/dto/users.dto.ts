@@ -2,8 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsObject, IsOptional, ValidateNested } from 'class-validator';
 import { IfGiven, IsId, IsLine } from '../../../platform/http/rules.js';
-import { AUDIENCES, GENDERS, type Audience } from '../user.types.js';
-import { UserView } from '../user-view.types.js';
+import { AUDIENCES, GENDERS, UserView, type Audience } from '../user.types.js';
 
 const MAX_UIDS = 200;
 
