@@ -42,8 +42,7 @@ function countReport(report, exitCode) {
  */
 async function runJest({ root, projects, args, reportFile, env, signal, records }) {
   fs.rmSync(reportFile, { force: true });
-  // One more than the smallest machine has cores: tests of faults mostly wait, for leases and time-outs.
-  const words = ['--selectProjects', ...projects, '--maxWorkers=3', '--passWithNoTests', '--json'];
+  const words = ['--selectProjects', ...projects, '--maxWorkers=2', '--passWithNoTests', '--json'];
   const options = { cwd: root, env, signal, records, show: true };
   const { code } = await run(installed(root, 'jest'), [...words, `--outputFile=${reportFile}`, ...args], options);
   const report = readJson(reportFile);

@@ -74,9 +74,19 @@ class TestRun {
     if (work.projects.length === 0) return;
     const needsServers = work.projects.some((name) => name !== 'unit');
     const env = needsServers ? await this.startServers() : {};
-    await this.jest('tests', work.projects, work.args, env);
-    if (work.projects.includes('integration')) await this.repeatOnMysql97(work.args, env);
-    if (work.args.length === 0) await this.repeatOnCluster(work.projects, env);
+    await Promise.all([this.runFaultsAndRepeats(work, env), this.runOthers(work, env)]);
+  }
+
+  async runOthers({ projects, args }, env) {
+    const others = projects.filter((name) => name !== 'faults');
+    if (others.length > 0) await this.jest('tests', others, args, env);
+  }
+
+  /** Beside the others: tests of faults and of presence mostly wait, for leases and time-outs. */
+  async runFaultsAndRepeats({ projects, args }, env) {
+    if (projects.includes('faults')) await this.jest('tests of faults', ['faults'], args, env);
+    if (projects.includes('integration')) await this.repeatOnMysql97(args, env);
+    if (args.length === 0) await this.repeatOnCluster(projects, env);
   }
 
   async prepare() {
