@@ -55,6 +55,7 @@ export const createChangeLog = () => {
       if (waiting.size > MAX_WAITING) for (const [oldest] of waiting) return waiting.delete(oldest);
       return true;
     },
+    waitingFor: (seq: number): MessageChange | undefined => waiting.get(seq),
     /** The message with the change that waited for it, if that is newer. */
     merged(message: Message): Message {
       const change = waiting.get(message.seq);

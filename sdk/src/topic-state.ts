@@ -1,5 +1,6 @@
 import { createChangeLog, patched } from './change-log.js';
-import type { ChangesPage, HistoryPage, Message, MessageChange, MessagesFrame, TopicHead } from './wire.js';
+import { createQuotes } from './quotes.js';
+import type { ChangesPage, HistoryPage, Message, MessageChange, MessagesFrame, Quote, TopicHead } from './wire.js';
 
 /** Numbers above the cursor that are remembered; what does not fit is left to the next pull. */
 const MAX_HELD = 10_000;
@@ -39,6 +40,7 @@ export class TopicState {
   cursor: number | null = null;
   head: TopicHead | undefined;
   readonly changes = createChangeLog();
+  readonly quotes = createQuotes();
   /** where paging backwards goes on; undefined until something was loaded */
   olderBefore: number | undefined;
   hasOlder = true;
@@ -98,8 +100,9 @@ export class TopicState {
   }
 
   /** A realtime frame. Its `stableSeq` says nothing about this client, so it moves nothing. */
-  applyFrame({ messages, voids }: Pick<MessagesFrame, 'messages' | 'voids'>): Outcome {
+  applyFrame({ messages, voids, quotes }: Pick<MessagesFrame, 'messages' | 'voids' | 'quotes'>): Outcome {
     const out = emptyOutcome();
+    this.#noteQuotes(quotes);
     for (const message of messages) this.#take(message, out);
     for (const seq of voids) this.#hold(this.#voids, seq);
     return this.#settled(out);
@@ -122,6 +125,7 @@ export class TopicState {
   /** A page that was asked with `afterSeq`; undefined: the newest page. */
   applyPage(afterSeq: number | undefined, page: HistoryPage): Outcome {
     const out = emptyOutcome();
+    this.#noteQuotes(page.quotes);
     const { cursor } = this;
     if (cursor !== null) {
       const { messages, hasMore, nextAfterSeq, stableSeq } = page;
@@ -136,6 +140,7 @@ export class TopicState {
   /** A page that was asked with `beforeSeq` (or the newest one for looking at); it never moves the cursor. */
   applyOlder(page: HistoryPage): { outcome: Outcome; messages: Message[] } {
     const out = emptyOutcome();
+    this.#noteQuotes(page.quotes);
     const rows = page.messages.filter(({ seq }) => !this.#hiddenSeqs.has(seq));
     for (const message of rows) {
       if (this.cursor !== null && message.seq > this.cursor) this.#take(message, out);
@@ -164,6 +169,7 @@ export class TopicState {
   applyHidden(seqs: number[]): Outcome {
     for (const seq of seqs) {
       this.#hiddenSeqs.add(seq);
+      this.quotes.forget(seq);
       if (this.#window.delete(seq)) this.#hold(this.#voids, seq);
     }
     for (const seq of this.#hiddenSeqs) {
@@ -171,6 +177,15 @@ export class TopicState {
       this.#hiddenSeqs.delete(seq);
     }
     return this.#settled({ ...emptyOutcome(), hidden: seqs });
+  }
+
+  /** What was heard of a quoted message meanwhile counts for its quote, too. */
+  #noteQuotes(quotes: Quote[] = []): void {
+    for (const quote of quotes) {
+      this.quotes.note(quote);
+      const newer = this.get(quote.seq) ?? this.changes.waitingFor(quote.seq);
+      if (newer) this.quotes.patch(newer);
+    }
   }
 
   #isKnown(seq: number): boolean {
@@ -279,6 +294,7 @@ export class TopicState {
 
   #change(change: MessageChange, out: Outcome): void {
     const { seq, version } = change;
+    this.quotes.patch(change);
     const old = this.get(seq);
     if (old) {
       if (!this.#provisional.delete(seq) && version <= old.version) return;

@@ -3,7 +3,7 @@ import { TridentError } from './errors.js';
 import type { MarkKind } from './marks.js';
 import type { Draft, SendHandle } from './outbox.js';
 import type { Outcome, TopicState } from './topic-state.js';
-import type { HistoryPage, Message, MessageContent, MessageStatus, TopicHead } from './wire.js';
+import type { HistoryPage, Message, MessageContent, MessageStatus, Quote, TopicHead } from './wire.js';
 
 /** One conversation. Get it by `client.topic(name)`; the same name gives the same object. */
 export interface Topic {
@@ -19,6 +19,8 @@ export interface Topic {
   readonly readSeq: number;
   /** The newest messages by seq, ascending (own pending ones are in `pending()`); a copy. */
   messages(): Message[];
+  /** What the message `seq`, which others quote, looks like now; undefined when this user may not read it. */
+  quote(seq: number): Quote | undefined;
   /** Own messages that are not acknowledged yet, in their order. */
   pending(): SendHandle[];
   /** Queues a message; it is sent now or when the connection is back. Watch the handle or the `send` event. */
@@ -127,6 +129,7 @@ export const createTopic = (state: TopicState, port: TopicPort): Topic => {
       return port.readSeq(topic);
     },
     messages: () => state.messages(),
+    quote: (seq) => state.quotes.get(seq),
     pending: () => port.pending(topic),
     send,
     sendText: (text) => send({ type: 'text', content: { text } }),

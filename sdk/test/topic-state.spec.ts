@@ -1,4 +1,5 @@
 import { TopicState, type Outcome } from '../src/topic-state.js';
+import type { MessageChange } from '../src/wire.js';
 import { FakeTopic } from './support/fake-topic.js';
 
 const TOPIC = 'grp_1';
@@ -132,5 +133,28 @@ describe('TopicState', () => {
     const outcome = state.applyPage(0, topic.page({ afterSeq: 0, limit: 20_000 }));
     expect([outcome.shown.length, outcome.passed.length, state.cursor]).toEqual([2000, 12_000, 12_001]);
     expect(seqsOf(state.messages())).toEqual(Array.from({ length: 10 }, (_, i) => 11_992 + i));
+  });
+
+  it('knows what quoted messages look like now, whatever comes first', () => {
+    const state = known();
+    const topic = server();
+    const [quoted, other] = [add(topic), add(topic)];
+    const quote = (version: number, text: string | null, seq = quoted.seq) =>
+      ({ seq, from: '7', type: 'text', status: 'normal', version, text }) as const;
+    const change = (seq: number, version: number, more: object): MessageChange =>
+      ({ topic: TOPIC, seq, version, status: 'normal', updatedAt: other.updatedAt, ...more }) as MessageChange;
+    state.applyFrame({ messages: [], voids: [], quotes: [quote(1, 'first')] });
+    expect(state.quotes.get(quoted.seq)?.text).toBe('first');
+    state.applyChange(change(quoted.seq, 2, { content: { text: '😀'.repeat(300) } }));
+    expect(state.quotes.get(quoted.seq)).toMatchObject({ version: 2, text: '😀'.repeat(200) });
+    state.applyPage(undefined, { ...topic.page({ limit: 1 }), quotes: [quote(1, 'first')] });
+    expect(state.quotes.get(quoted.seq)?.version).toBe(2);
+    state.applyChange(change(quoted.seq, 3, { status: 'recalled', content: null }));
+    expect(state.quotes.get(quoted.seq)).toMatchObject({ status: 'recalled', text: null });
+    state.applyChange(change(other.seq, 5, { status: 'deleted', content: null }));
+    state.applyFrame({ messages: [], voids: [], quotes: [quote(4, 'late', other.seq)] });
+    expect(state.quotes.get(other.seq)).toMatchObject({ version: 5, text: null });
+    state.applyHidden([other.seq]);
+    expect(state.quotes.get(other.seq)).toBeUndefined();
   });
 });
