@@ -18,6 +18,11 @@ export interface Credentials {
   enterprise: string;
   account: string;
   password: string;
+  /**
+   * Action token of the scene login. Asked for (`CAPTCHA_INVALID`) when many have guessed at the account: verify a code by
+   * `POST /v1/auth/captchas` and log in again with it.
+   */
+  proofToken?: string;
 }
 
 interface TokenAnswer {
@@ -97,13 +102,14 @@ export const createAuth = (runtime: Runtime, rest: Rest, hooks: AuthHooks) => {
 
   return {
     session: () => session,
-    async login({ enterprise, account, password }: Credentials): Promise<Session> {
+    async login({ enterprise, account, password, proofToken }: Credentials): Promise<Session> {
       const body = { code: enterprise };
       const tenant = await rest<{ tenantId: string; loginToken: string }>('POST', '/v1/auth/enterprise', {
         body,
         repeatable: true,
       });
-      return post('/v1/auth/login', { loginToken: tenant.loginToken, account, password }, tenant.tenantId);
+      const proof = proofToken === undefined ? {} : { proofToken };
+      return post('/v1/auth/login', { loginToken: tenant.loginToken, account, password, ...proof }, tenant.tenantId);
     },
     use,
     refresh,

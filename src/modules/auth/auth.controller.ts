@@ -64,9 +64,10 @@ export class AuthController {
   @ApiOperation({ summary: 'Log in by account and password, or by a code that was sent to the phone (actionToken)' })
   @ApiOkResponse({ type: TokenPairView })
   login(@Body() body: LoginDto, @ClientAddress() address: string): Promise<TokenPairView> {
-    const { loginToken, account, password, actionToken, deviceId, device } = body;
+    const { loginToken, account, password, actionToken, proofToken, deviceId, device } = body;
     if (actionToken !== undefined) return this.codeLogins.login({ loginToken, actionToken, deviceId, device });
-    return this.logins.login({ loginToken, account: account!, password: password!, deviceId, device }, address);
+    const byPassword = { loginToken, account: account!, password: password!, proofToken, deviceId, device };
+    return this.logins.login(byPassword, address);
   }
 
   @Public()

@@ -4,7 +4,9 @@ import { addressGroup } from '../../platform/http/client-address.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { failClosed } from '../../platform/redis/fail-closed.js';
-import { LoginTriesRedis, type LoginSubject } from './login-tries.redis.js';
+import { LoginTriesRedis, type Attackers, type LoginSubject } from './login-tries.redis.js';
+
+export type { Attackers };
 
 /**
  * Slows down who guesses passwords: a growing delay for one account from one address. It never locks an account, since a
@@ -22,15 +24,20 @@ export class LoginGuard {
     this.outcomes = metrics.counter('im_logins_total', 'Log-ins by password, by outcome', ['result']);
   }
 
+  /** Counts a log-in that was asked for a verified code. */
+  proofAsked(): void {
+    this.outcomes.inc({ result: 'proof_asked' });
+  }
+
   /**
    * Runs `check` if this account may be tried from this address now.
-   * @param check answers null when account or password is wrong
+   * @param check answers null when account or password is wrong; is told from how many other places this account is tried
    * @returns what `check` answered, null included
    * @throws AppError RATE_LIMITED with the time to wait; SHORT_STATE_UNAVAILABLE; whatever `check` throws
    */
   async guarded<T>(
     { tenant, account, address }: LoginSubject,
-    check: (failedAddresses: number) => Promise<T | null>,
+    check: (attackers: Attackers) => Promise<T | null>,
   ): Promise<T | null> {
     const subject = { tenant, account, address: addressGroup(address) };
     const answer = await failClosed(this.tries.begin(subject));
@@ -41,7 +48,7 @@ export class LoginGuard {
         retryAfterMs: answer.waitMs,
       });
     }
-    const found = await check(answer.failedAddresses);
+    const found = await check(answer.attackers);
     this.outcomes.inc({ result: found === null ? 'wrong' : 'right' });
     // The try is counted already; what follows only sharpens the picture, and must not turn a right password away.
     const noted = found === null ? this.tries.failed(subject) : this.tries.succeeded(subject);

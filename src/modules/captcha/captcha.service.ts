@@ -4,6 +4,7 @@ import { AppError } from '../../platform/errors/app-error.js';
 import type { TenantId, UserId } from '../../platform/ids/ids.js';
 import { hashToken, newToken } from '../../platform/ids/opaque-tokens.js';
 import { Metrics } from '../../platform/observe/metrics.js';
+import { SmsService } from '../sms/sms.service.js';
 import type { Tenant } from '../tenant/tenant.types.js';
 import { TenantService } from '../tenant/tenant.service.js';
 import { ActionTokenRedis } from './action-token.redis.js';
@@ -27,9 +28,15 @@ export class CaptchaService {
     private readonly tokens: ActionTokenStore,
     private readonly copies: ActionTokenRedis,
     private readonly tenants: TenantService,
+    private readonly sms: SmsService,
     metrics: Metrics,
   ) {
     this.spendings = metrics.counter('im_action_tokens_total', 'Action tokens shown, by result', ['result']);
+  }
+
+  /** Can codes of this tenant be sent at all? Nothing may be made to depend on them where they cannot. */
+  canSend(tenant: TenantId): boolean {
+    return this.sms.isSetUp(tenant);
   }
 
   /**

@@ -23,6 +23,16 @@ export class SmsService {
     this.seconds = metrics.histogram('im_sms_seconds', 'Time of a call to the SMS provider', ['provider']);
   }
 
+  /** Has the tenant a provider at all? */
+  isSetUp(tenant: TenantId): boolean {
+    try {
+      return this.providers.of(tenant) !== null;
+    } catch (error) {
+      if (error instanceof SmsRefused) return false;
+      throw error;
+    }
+  }
+
   /**
    * One call of the tenant's provider; nothing is repeated.
    * @throws AppError when it was certainly not sent: VALIDATION_FAILED (phone), RATE_LIMITED, OVERLOADED

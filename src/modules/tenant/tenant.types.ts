@@ -22,6 +22,11 @@ export const tenantSettingsSchema = z.looseObject({
   smsPerDay: z.number().int().min(0).default(10_000),
   /** Codes that one address may ask for an hour, all phones together. */
   smsPerAddressHourly: z.number().int().min(0).default(100),
+  /**
+   * From so many addresses with wrong log-ins of one account within 15 min on, a log-in by password from an address that
+   * the account was not used from needs a verified code, too; 0 = never.
+   */
+  loginProofAddresses: z.number().int().min(0).max(1_000).default(20),
   /** How long a sender may edit his message, seconds. */
   editWindowSeconds: z.number().int().min(0).default(86_400),
   /** How long a sender may recall his message, seconds; admins always may. */

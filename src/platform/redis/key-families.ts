@@ -289,10 +289,17 @@ export const KEY_FAMILIES = {
   },
   loginAddresses: {
     pattern: '<t>:login:fail:{<account>}:addresses',
-    type: 'HyperLogLog',
+    type: 'zset address→until when it counts, ms',
     ttl: '15 min',
     owner: 'auth',
-    what: 'from how many addresses log-ins of an account failed',
+    what: 'addresses from which log-ins of an account failed or are being tried, at most 1 000; many ask for a code',
+  },
+  loginPlaces: {
+    pattern: '<t>:login:fail:{<account>}:places',
+    type: 'zset address→last right log-in, ms',
+    ttl: '30 d',
+    owner: 'auth',
+    what: 'the last 20 addresses from which an account was logged in to; there no code is asked for',
   },
   shortToken: {
     pattern: '<t>:token:{<hash>}',

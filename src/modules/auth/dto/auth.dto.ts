@@ -53,6 +53,15 @@ export class LoginDto extends DeviceDto {
   @IsString()
   @Length(1, 128)
   actionToken?: string;
+
+  @ApiPropertyOptional({
+    description: 'an action token of the scene login, beside the password: when many have failed on this account',
+  })
+  @NotBesides('actionToken')
+  @IfGiven()
+  @IsString()
+  @Length(1, 128)
+  proofToken?: string;
 }
 
 export class RegisterDto extends DeviceDto {
