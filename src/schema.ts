@@ -23,6 +23,7 @@ import { CreateFriends1764000000040 } from './migrations/tenant/0004-friends.js'
 import { GroupMessages1764000000200 } from './migrations/tenant/0020-group-messages.js';
 import { MessageChanges1764000000210 } from './migrations/tenant/0021-message-changes.js';
 import { MessageHides1764000000220 } from './migrations/tenant/0022-message-hides.js';
+import { StandingSessions1764000000280 } from './migrations/tenant/0028-standing-sessions.js';
 import { AuditLogs1764000000230 } from './migrations/tenant/0023-audit-logs.js';
 import { TopicCursors1764000000240 } from './migrations/tenant/0024-topic-cursors.js';
 import { MessageHidesByMessage1764000000250 } from './migrations/tenant/0025-message-hides-by-message.js';
@@ -84,6 +85,7 @@ export const schemas: Schemas = {
       AuditLogs1764000000230,
       TopicCursors1764000000240,
       MessageHidesByMessage1764000000250,
+      StandingSessions1764000000280,
       IdempotencyKeys1764000000400,
       Captchas1764000000450,
       ActionTokens1764000000460,

@@ -35,7 +35,8 @@ export interface LoginTicket {
   readonly expiresIn: number;
 }
 
-export type RevokeReason = 'logout' | 'logout_all' | 'removed' | 'refresh_reuse' | 'password_reset' | 'user_disabled';
+export type RevokeReason =
+  'logout' | 'logout_all' | 'removed' | 'refresh_reuse' | 'password_reset' | 'user_disabled' | 'too_many';
 
 export interface SessionInfo {
   readonly sessionId: string;

@@ -2,6 +2,7 @@ import { Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 
 
 /** One login on one device, until logout. */
 @Entity({ name: 'im_sessions' })
+@Index('ix_sessions_standing', ['uid', 'revokedAt', 'lastUsedAt'])
 export class SessionEntity {
   @PrimaryGeneratedColumn({ type: 'bigint' })
   id: string;

@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { AppError } from '../../platform/errors/app-error.js';
 import type { Actor, TenantId, UserId } from '../../platform/ids/ids.js';
 import { Logger } from '../../platform/observe/logger.js';
+import { TenantService } from '../tenant/tenant.service.js';
 import { UserService } from '../user/user.service.js';
 import { AccessTokens } from './access-tokens.js';
 import type { DeviceInfo, RevokeReason, SessionInfo, TokenPair } from './auth.types.js';
@@ -21,11 +22,13 @@ export class SessionService {
     private readonly tokens: AccessTokens,
     private readonly revocations: Revocations,
     private readonly users: UserService,
+    private readonly tenants: TenantService,
     private readonly log: Logger,
   ) {}
 
   /**
-   * Begins a session for a user who has proved who he is.
+   * Begins a session for a user who has proved who he is. Above the tenant's `sessionsPerUser` the longest unused one ends:
+   * its tokens are void, its sockets are closed on all nodes.
    * @param check asked in the transaction that begins it: does the proof still count?
    * @throws AppError UNAUTHENTICATED when it does not
    */
@@ -35,8 +38,17 @@ export class SessionService {
     device: DeviceInfo,
     check: (tx: EntityManager) => Promise<boolean> = () => Promise.resolve(true),
   ): Promise<TokenPair> {
-    const opened = await this.store.open(tenant, uid, device, check);
+    const most = this.tenants.get(tenant).settings.sessionsPerUser;
+    // Logins of one user go one after the other, or each would overlook the others.
+    const opened = await this.store.open(
+      tenant,
+      uid,
+      device,
+      most,
+      async (tx) => (await this.users.lockIn(tx, uid)) && check(tx),
+    );
     if (!opened) throw new AppError('UNAUTHENTICATED');
+    if (opened.ended.length > 0) await this.revocations.announce(tenant, uid, opened.ended);
     return this.pair({ tenant, uid, sessionId: opened.sessionId }, opened.refreshToken);
   }
 

@@ -12,8 +12,17 @@ import { SessionEntity } from './session.entity.js';
 const REUSE_GRACE_SECONDS = 10;
 /** Rows of long dead tokens that one login takes away. */
 const SWEEP_ROWS = 50;
+/** Sessions above the limit that one login ends. */
+const ENDED_AT_ONCE = 500;
 /** An access token may be issued this long after its session was used last. */
 const LATE_SECONDS = 60;
+
+export interface Opened {
+  readonly sessionId: string;
+  readonly refreshToken: string;
+  /** Sessions that had to end for it and that an access token may still be good for. */
+  readonly ended: readonly string[];
+}
 
 /** What became of a refresh token that was shown. */
 export type Rotation =
@@ -46,16 +55,17 @@ export class SessionStore {
   }
 
   /**
-   * A new session with its first refresh token.
-   * @param check asked in the same transaction: may it begin?
+   * A new session with its first refresh token. Above `most` the longest unused ones end with it.
+   * @param check asked in the same transaction: may it begin? It keeps other sessions of the user from beginning meanwhile
    * @returns null when `check` said no
    */
   open(
     tenant: TenantId,
     uid: UserId,
     device: DeviceInfo,
+    most: number,
     check: (tx: EntityManager) => Promise<boolean>,
-  ): Promise<{ sessionId: string; refreshToken: string } | null> {
+  ): Promise<Opened | null> {
     const refreshToken = newToken(tenant);
     return this.sources.run(tenant, async (db) => {
       await db.query(`DELETE FROM im_refresh_tokens WHERE expires_at < NOW(3) - INTERVAL 1 DAY LIMIT ${SWEEP_ROWS}`);
@@ -68,9 +78,32 @@ export class SessionStore {
         });
         const sessionId = String(session.identifiers[0].id);
         await this.addToken(tx, sessionId, refreshToken);
-        return { sessionId, refreshToken };
+        return { sessionId, refreshToken, ended: await this.endOldest(tx, uid, sessionId, most) };
       });
     });
+  }
+
+  /**
+   * A refresh that runs holds its session's row: it is waited for, and what it gave out is void with the session. One that
+   * comes later finds it revoked.
+   */
+  private async endOldest(tx: EntityManager, uid: UserId, newest: string, most: number): Promise<string[]> {
+    const rows = (await tx.query(
+      `SELECT id FROM im_sessions WHERE uid = ? AND revoked_at IS NULL AND id <> ?
+       ORDER BY last_used_at DESC, id DESC LIMIT ? OFFSET ?`,
+      [uid, newest, ENDED_AT_ONCE, most - 1],
+    )) as { id: string }[];
+    if (rows.length === 0) return [];
+    const ids = rows.map((row) => row.id);
+    await tx.query(
+      "UPDATE im_sessions SET revoked_at = NOW(3), reason = 'too_many' WHERE id IN (?) AND revoked_at IS NULL",
+      [ids],
+    );
+    const used = (await tx.query(
+      'SELECT id FROM im_sessions WHERE id IN (?) AND last_used_at > NOW(3) - INTERVAL ? SECOND',
+      [ids, this.env.ACCESS_TOKEN_TTL_SECONDS + LATE_SECONDS],
+    )) as { id: string }[];
+    return used.map((row) => row.id);
   }
 
   /**

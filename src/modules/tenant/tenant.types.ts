@@ -27,6 +27,8 @@ export const tenantSettingsSchema = z.looseObject({
    * the account was not used from needs a verified code, too; 0 = never.
    */
   loginProofAddresses: z.number().int().min(0).max(1_000).default(20),
+  /** Sessions (devices) of one user at most; a login above it ends the longest unused one. */
+  sessionsPerUser: z.number().int().min(1).max(1_000).default(50),
   /** How long a sender may edit his message, seconds. */
   editWindowSeconds: z.number().int().min(0).default(86_400),
   /** How long a sender may recall his message, seconds; admins always may. */

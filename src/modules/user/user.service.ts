@@ -221,6 +221,12 @@ export class UserService {
     return rows[0]?.status === 'active' ? asUserId(rows[0].id) : null;
   }
 
+  /** Locks the user's row until the commit. @returns false when there is no such user */
+  async lockIn(tx: EntityManager, uid: UserId): Promise<boolean> {
+    const rows = await tx.query<unknown[]>('SELECT 1 FROM im_users WHERE id = ? FOR UPDATE', [uid]);
+    return rows.length === 1;
+  }
+
   /** May the user act, and is this his password's hash? Holds his row until the commit: a change of it waits, or is seen. */
   async hasPasswordIn(tx: EntityManager, uid: UserId, passwordHash: string | null): Promise<boolean> {
     const rows = await tx.query<unknown[]>(
