@@ -4,7 +4,7 @@
 const ALLOWED_ARROWS = {
   admin: ['audit', 'config', 'presence', 'tenant'],
   audit: [],
-  auth: ['audit', 'captcha', 'presence', 'tenant', 'user'],
+  auth: ['audit', 'captcha', 'limits', 'presence', 'tenant', 'user'],
   captcha: ['sms', 'tenant'],
   config: ['audit', 'tenant'],
   conversation: ['direct-message', 'group', 'group-message', 'messaging', 'presence', 'relation', 'user'],

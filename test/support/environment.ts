@@ -25,6 +25,7 @@ const LIMITS = Object.fromEntries([
     [`LIMIT_${name}_BURST`, '10000000'],
   ]),
   ['LIMIT_AUTH_PER_MINUTE', '10000000'],
+  ['LIMIT_UNAUTHENTICATED_PER_MINUTE', '10000000'],
 ]) as Record<string, string>;
 
 /** The environment of a node, as a process would get it. */

@@ -3,6 +3,9 @@ import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { AppError } from '../../platform/errors/app-error.js';
 import { IS_PUBLIC, setActor } from '../../platform/http/actor.js';
+import { addressOf } from '../../platform/http/client-address.js';
+import { LimitsService } from '../limits/limits.service.js';
+import type { Actor } from '../../platform/ids/ids.js';
 import { AuthService } from './auth.service.js';
 
 /** Every REST call needs `Authorization: Bearer <access token>`, unless its handler or controller is `@Public()`. */
@@ -11,15 +14,31 @@ export class AuthGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly auth: AuthService,
+    private readonly limits: LimitsService,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     if (context.getType() !== 'http') return true;
     if (this.reflector.getAllAndOverride<boolean>(IS_PUBLIC, [context.getHandler(), context.getClass()])) return true;
     const request = context.switchToHttp().getRequest<Request>();
-    const { actor } = await this.auth.authenticate(bearerOf(request.headers.authorization));
-    setActor(request, actor);
+    setActor(request, await this.actorOf(request));
     return true;
+  }
+
+  /**
+   * Only what is refused is counted against the address: whoever is logged in is not stopped by strangers behind it.
+   * @throws AppError RATE_LIMITED in place of the refusal, when too many calls of the address were refused
+   */
+  private async actorOf(request: Request): Promise<Actor> {
+    try {
+      const { actor } = await this.auth.authenticate(bearerOf(request.headers.authorization));
+      return actor;
+    } catch (error) {
+      if (error instanceof AppError && error.status === 401) {
+        await this.limits.spendOfAddress(addressOf(request), 'unauthenticated');
+      }
+      throw error;
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { APP_GUARD } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { AuditModule } from '../audit/audit.module.js';
 import { CaptchaModule } from '../captcha/captcha.module.js';
+import { LimitsModule } from '../limits/limits.module.js';
 import { PresenceModule } from '../presence/presence.module.js';
 import { UserModule } from '../user/user.module.js';
 import { AccessTokens } from './access-tokens.js';
@@ -26,7 +27,7 @@ import { SessionService } from './session.service.js';
 import { SessionStore } from './session.store.js';
 
 @Module({
-  imports: [JwtModule.register({}), AuditModule, CaptchaModule, UserModule, PresenceModule],
+  imports: [JwtModule.register({}), AuditModule, CaptchaModule, LimitsModule, UserModule, PresenceModule],
   controllers: [AuthController, PhoneController],
   providers: [
     AccessTokens,

@@ -20,6 +20,7 @@ const PLATFORM = asTenantId('0');
 export class LimitsService implements OnModuleInit {
   private readonly ofUser: Record<UserBudget, Budget>;
   private readonly perAddress: Budget;
+  private readonly unauthenticated: Budget;
   private readonly handshakes: Budget;
   private readonly refusals;
 
@@ -37,6 +38,10 @@ export class LimitsService implements OnModuleInit {
       write: { perSecond: env.LIMIT_WRITE_PER_SECOND, burst: env.LIMIT_WRITE_BURST },
     };
     this.perAddress = { perSecond: env.LIMIT_AUTH_PER_MINUTE / 60, burst: env.LIMIT_AUTH_PER_MINUTE };
+    this.unauthenticated = {
+      perSecond: env.LIMIT_UNAUTHENTICATED_PER_MINUTE / 60,
+      burst: env.LIMIT_UNAUTHENTICATED_PER_MINUTE,
+    };
     this.handshakes = { perSecond: env.LIMIT_HANDSHAKE_PER_SECOND, burst: env.LIMIT_HANDSHAKE_BURST };
     this.refusals = metrics.counter('im_limit_refusals_total', 'Calls refused because a budget was used up', ['limit']);
     const local = metrics.counter('im_limit_local_total', 'Chunks of budgets given out without Redis', ['limit']);
@@ -58,17 +63,23 @@ export class LimitsService implements OnModuleInit {
   }
 
   /**
-   * Spends one of an address's budget. Security steps (`auth`, `enterprise`) are refused while Redis cannot count them; a
-   * refresh, which MySQL alone decides, is then counted by this node.
+   * Spends one of an address's budget. Security steps (`auth`, `enterprise`) are refused while Redis cannot count them;
+   * refreshes, which MySQL alone decides, and calls that are refused anyway are then counted by this node.
    * @throws AppError RATE_LIMITED, SHORT_STATE_UNAVAILABLE
    */
   spendOfAddress(address: string, name: AddressBudget): void | Promise<void> {
     const subject = addressGroup(address);
-    return this.counted(name, () =>
-      name === 'refresh'
-        ? this.leased.take(PLATFORM, name, subject, this.perAddress)
-        : failClosed(this.buckets.take(PLATFORM, name, subject, this.perAddress)),
-    );
+    return this.counted(name, () => {
+      switch (name) {
+        case 'refresh':
+          return this.leased.take(PLATFORM, name, subject, this.perAddress);
+        case 'unauthenticated':
+          return this.leased.take(PLATFORM, name, subject, this.unauthenticated);
+        case 'auth':
+        case 'enterprise':
+          return failClosed(this.buckets.take(PLATFORM, name, subject, this.perAddress));
+      }
+    });
   }
 
   /** Spends one handshake of an address. @throws AppError RATE_LIMITED */

@@ -75,6 +75,7 @@ export const envSchema = z.object({
   LIMIT_WRITE_PER_SECOND: rate.default(20),
   LIMIT_WRITE_BURST: positive.default(100),
   LIMIT_AUTH_PER_MINUTE: positive.default(120),
+  LIMIT_UNAUTHENTICATED_PER_MINUTE: positive.default(600),
   LIMIT_HANDSHAKE_PER_SECOND: rate.default(100),
   LIMIT_HANDSHAKE_BURST: positive.default(5000),
   TRUSTED_PROXY_DEPTH: z.coerce.number().int().min(0).max(10).default(0),

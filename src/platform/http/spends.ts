@@ -2,8 +2,11 @@ import { SetMetadata } from '@nestjs/common';
 
 /** Budgets of a user. */
 export type UserBudget = 'send' | 'read' | 'write';
-/** Budgets of a client address, for calls that come before there is a user. */
-export type AddressBudget = 'auth' | 'enterprise' | 'refresh';
+/**
+ * Budgets of a client address, for calls that come before there is a user. `unauthenticated` is spent by calls that were
+ * refused for their token, and by nothing else.
+ */
+export type AddressBudget = 'auth' | 'enterprise' | 'refresh' | 'unauthenticated';
 
 export const SPENDS = 'trident:spends';
 

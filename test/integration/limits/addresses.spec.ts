@@ -4,6 +4,7 @@ import { TestClient } from '../../support/client.js';
 import { metricsOf } from '../house/metrics.js';
 
 const AUTH = 20;
+const WRONG = 30;
 let world: World;
 /** Behind one trusted proxy. */
 let proxied: TestNode;
@@ -15,6 +16,7 @@ beforeAll(async () => {
     },
     {
       LIMIT_AUTH_PER_MINUTE: String(AUTH),
+      LIMIT_UNAUTHENTICATED_PER_MINUTE: String(WRONG),
       LIMIT_HANDSHAKE_PER_SECOND: '1',
       LIMIT_HANDSHAKE_BURST: '16',
     },
@@ -32,6 +34,47 @@ const guess = (node: TestNode, forwardedFor: string) =>
 const statuses = async (count: number, call: (index: number) => Promise<{ status: number }>): Promise<number[]> =>
   (await Promise.all(Array.from({ length: count }, (_, index) => call(index)))).map((answer) => answer.status);
 const passed = (all: number[]): number => all.filter((status) => status !== 429).length;
+
+describe('calls without a good token', () => {
+  const WRONG_TOKENS = [undefined, 'x', 'a.b.c', `1.${'A'.repeat(43)}`];
+  const call = (index: number, address: string, token = WRONG_TOKENS[index % WRONG_TOKENS.length]) =>
+    world.stage.call(proxied, 'GET', '/v1/im/users/me', { token, headers: { 'x-forwarded-for': address } });
+
+  it('are limited by address, with the time to wait; whoever is logged in behind it goes on', async () => {
+    const alice = await world.login('demo', 'alice');
+    const all = await statuses(120, (index) => call(index, `10.1.1.${index}, 203.0.113.20`));
+    expect(new Set(all)).toEqual(new Set([401, 429]));
+    expect(passed(all)).toBeGreaterThanOrEqual(WRONG);
+    expect(passed(all)).toBeLessThanOrEqual(WRONG + 15);
+    const refused = await call(0, '203.0.113.20');
+    expect(refused).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED', retryable: true } });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    // Forged and expired ones, and ones of sessions that ended, are such calls, too.
+    expect((await call(0, '203.0.113.20', forged(alice.accessToken))).status).toBe(429);
+    const ended = await world.login('demo', 'alice');
+    await world.call('POST', '/v1/auth/logout', { token: ended.accessToken, body: {} });
+    expect((await call(0, '203.0.113.20', ended.accessToken)).status).toBe(429);
+    expect((await call(0, '203.0.113.20', alice.accessToken)).status).toBe(200);
+    expect((await call(0, '203.0.113.21')).status).toBe(401);
+    expect(await metricsOf(proxied)).toMatch(/^im_limit_refusals_total\{limit="unauthenticated"\} [1-9]/m);
+  });
+
+  it('are counted by each node alone while Redis is away', async () => {
+    world.redis.cut();
+    try {
+      const all = await statuses(90, (index) => call(index, '203.0.113.22'));
+      expect(new Set(all)).toEqual(new Set([401, 429]));
+      expect(passed(all)).toBeGreaterThanOrEqual(WRONG);
+    } finally {
+      world.redis.mend();
+      for (const { url } of [world.node, proxied]) {
+        await until('Redis is back', async () => (await fetch(`${url}/health/ready`)).status === 200);
+      }
+    }
+  });
+
+  const forged = (token: string): string => `${token.slice(0, -4)}AAAA`;
+});
 
 describe('log-ins of one address', () => {
   it('are limited behind a proxy by what the proxy saw, however the client words its header', async () => {
