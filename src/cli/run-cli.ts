@@ -13,6 +13,9 @@ export function runCli(main: () => Promise<void>): void {
 
 /** One line that says what is wrong. */
 export function explain(error: unknown): string {
+  if (error instanceof AppError && error.details !== undefined) {
+    return error.details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
+  }
   if (error instanceof UsageError || error instanceof AppError) return error.message;
   const { code, message, address, port } = (error ?? {}) as { [field: string]: string | number | undefined };
   if (code === 'ECONNREFUSED') return `MySQL does not answer at ${address ?? 'its address'}:${port ?? ''}.`;
