@@ -1,24 +1,21 @@
 'use strict';
-// The load client, a process of its own: all members of one group, who listen, the first of whom sends; and a few people of
-// another group, whose acknowledgements tell how much a busy group disturbs the others. Told what to do by IPC.
+// The load client, a process of its own: all members of one group, who listen, the first of whom sends. Told what to do by
+// IPC.
 const { randomBytes } = require('node:crypto');
 const { percentile } = require('../lib/figures');
-const { Connection, textOf } = require('./connection');
+const { Connection, openAll, textOf } = require('./connection');
 
-const OPEN_AT_ONCE = 64;
-const OTHERS_EVERY_MS = 100;
 /** No event is waited for longer. */
 const PHASE_TIMEOUT_MS = 60_000;
 
 let members = [];
-let others = [];
 let plan;
 let nextNumber = 0;
 let nextAck = 1;
 let phase;
 /** Send time, arrivals so far and last arrival, by number. */
 const underWay = new Map();
-/** Send time and purpose, by acknowledgement id. */
+/** Send time, by acknowledgement id. */
 const waiting = new Map();
 
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
@@ -42,18 +39,18 @@ const listener = {
     phase.onComplete();
   },
   onAck(_connection, id, ok, text) {
-    const sent = waiting.get(id);
+    const sentMs = waiting.get(id);
     waiting.delete(id);
     if (!ok) {
       phase.refused += 1;
       phase.refusal ??= text;
-    } else if (sent) phase[sent.list].push(nowMs() - sent.sentMs);
+    } else if (sentMs !== undefined) phase.ackMs.push(nowMs() - sentMs);
   },
 };
 
 function emptyPhase() {
   const counts = { deliveries: 0, gaps: 0, doubles: 0, refused: 0, sent: 0 };
-  return { ...counts, lastMs: [], ackMs: [], othersAckMs: [], onComplete() {}, bytesBefore: bytesIn() };
+  return { ...counts, lastMs: [], ackMs: [], onComplete() {}, bytesBefore: bytesIn() };
 }
 
 const bytesIn = () => members.reduce((sum, connection) => sum + connection.bytes, 0);
@@ -61,23 +58,13 @@ const bytesIn = () => members.reduce((sum, connection) => sum + connection.bytes
 async function connect(given) {
   plan = given;
   phase = emptyPhase();
-  members = plan.members.map((target) => new Connection(target, listener));
-  others = plan.others.map((target) => new Connection(target, listener));
-  const queue = [...members, ...others];
-  const problems = [];
-  const opener = async () => {
-    for (let connection = queue.pop(); connection; connection = queue.pop()) {
-      const problem = await connection.open();
-      if (problem) problems.push(problem);
-    }
-  };
-  await Promise.all(Array.from({ length: OPEN_AT_ONCE }, opener));
-  return { problems: problems.length, problem: problems[0] };
+  members = plan.targets.map((target) => new Connection(target, listener));
+  return openAll(members);
 }
 
-function emit(connection, topic, text, list) {
+function emit(connection, topic, text) {
   const id = nextAck++;
-  waiting.set(id, { sentMs: nowMs(), list });
+  waiting.set(id, nowMs());
   const clientMsgId = `b${process.pid}-${id}`;
   connection.emit(id, 'message:send', { topic, clientMsgId, type: 'text', content: { text } });
 }
@@ -86,19 +73,7 @@ function sendMeasured() {
   const number = nextNumber++;
   phase.sent += 1;
   underWay.set(number, { sentMs: nowMs(), arrived: 0 });
-  emit(members[0], plan.topic, textOf(number, padding(plan.textBytes)), 'ackMs');
-}
-
-/** The others write to their own group all the time. */
-function startOthers() {
-  let turn = 0;
-  const timers = others.map((connection) =>
-    setInterval(() => {
-      turn += 1;
-      emit(connection, plan.othersTopic, `other ${turn}`, 'othersAckMs');
-    }, OTHERS_EVERY_MS),
-  );
-  return () => timers.forEach(clearInterval);
+  emit(members[0], plan.topic, textOf(number, padding(plan.textBytes)));
 }
 
 /**
@@ -109,7 +84,6 @@ async function runPhase({ inFlight, perSecond, count }) {
   phase = emptyPhase();
   underWay.clear();
   for (const connection of members) connection.last = nextNumber - 1;
-  const stopOthers = startOthers();
   const beganMs = nowMs();
   const isComplete = await new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), PHASE_TIMEOUT_MS);
@@ -123,7 +97,6 @@ async function runPhase({ inFlight, perSecond, count }) {
     else sendEvenly(perSecond, count, beganMs);
   });
   const wallMs = nowMs() - beganMs;
-  stopOthers();
   const expected = count * members.length;
   return { ...figuresOf(phase, wallMs), isComplete, lost: expected - phase.deliveries };
 }
@@ -138,7 +111,7 @@ function sendEvenly(perSecond, count, beganMs) {
 
 function figuresOf(counted, wallMs) {
   const sorted = (values) => [...values].sort((a, b) => a - b);
-  const [last, ack, othersAck] = [counted.lastMs, counted.ackMs, counted.othersAckMs].map(sorted);
+  const [last, ack] = [counted.lastMs, counted.ackMs].map(sorted);
   return {
     messages: counted.sent,
     deliveries: counted.deliveries,
@@ -153,14 +126,11 @@ function figuresOf(counted, wallMs) {
     lastP99Ms: percentile(last, 0.99),
     ackP50Ms: percentile(ack, 0.5),
     ackP99Ms: percentile(ack, 0.99),
-    othersAckP50Ms: percentile(othersAck, 0.5),
-    othersAckP99Ms: percentile(othersAck, 0.99),
   };
 }
 
 const commands = { connect, phase: runPhase };
 process.on('message', ({ command, given }) => {
-  if (command === 'quit') process.exit(0);
   commands[command](given).then((answer) => process.send(answer));
 });
 process.on('disconnect', () => process.exit(0));

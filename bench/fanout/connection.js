@@ -142,4 +142,20 @@ function upgradeRequest() {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-module.exports = { Connection, textOf };
+const OPEN_AT_ONCE = 64;
+
+/** Opens them, a few at a time. @returns how many failed, and why the first one did */
+async function openAll(connections) {
+  const queue = [...connections];
+  const problems = [];
+  const opener = async () => {
+    for (let connection = queue.pop(); connection; connection = queue.pop()) {
+      const problem = await connection.open();
+      if (problem) problems.push(problem);
+    }
+  };
+  await Promise.all(Array.from({ length: OPEN_AT_ONCE }, opener));
+  return { problems: problems.length, problem: problems[0] };
+}
+
+module.exports = { Connection, openAll, textOf };

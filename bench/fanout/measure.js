@@ -5,18 +5,24 @@ const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { UserError } = require('../../scripts/lib/errors');
 const { redisCommand } = require('../../scripts/lib/resp');
-const { cpuOf, rssOf } = require('../lib/proc');
+const { cpuOf, rssOf, sum } = require('../lib/proc');
 const { startNodes } = require('./systems');
 
 /** After connecting, so that what is measured as memory is at rest. */
 const SETTLE_MS = 1_500;
 const TEXT_BYTES = 100;
+/** Each of the others writes so often. */
+const OTHERS_EVERY_MS = 100;
+/** How long the nodes are watched while only the others write. */
+const REST_MS = 2_000;
 
-/** The load client's process. */
+/** A process of load clients. */
 class LoadClient {
-  constructor(bench) {
-    this.child = fork(path.join(__dirname, 'client.js'), [], { execArgv: ['--max-old-space-size=4096'] });
-    bench.records.add('load-client', this.child.pid);
+  /** @param {string} name of its file, too */
+  constructor(bench, name) {
+    this.child = fork(path.join(__dirname, `${name}.js`), [], { execArgv: ['--max-old-space-size=4096'] });
+    bench.records.add(name, this.child.pid);
+    this.name = name;
     this.bench = bench;
   }
 
@@ -48,7 +54,7 @@ class LoadClient {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     this.child.kill('SIGKILL');
     await gone;
-    this.bench.records.remove('load-client');
+    this.bench.records.remove(this.name);
   }
 }
 
@@ -56,66 +62,105 @@ class LoadClient {
  * One system, once: starts its nodes, connects everybody, warms up, measures each phase, stops.
  * @returns {Promise<object>} connectSeconds, memory of a connection in KiB (at rest, after the load), figures of each phase
  */
-async function measure(bench, system, servers, { members, others, phases, warmUp }) {
+async function measure(bench, system, servers, { members, others, phases, warmUp, profile }) {
   const nodes = await startNodes(bench, system);
-  const client = new LoadClient(bench);
+  const context = { nodes, servers, client: new LoadClient(bench, 'client'), others: new LoadClient(bench, 'others') };
   try {
     await sleep(SETTLE_MS);
-    const rssBefore = rssOf(nodes.pids);
+    const before = await memoryOf(nodes);
     const cpuBefore = cpuOf(nodes.pids);
     const beganAtMs = Date.now();
-    await connect(client, system, nodes, members, others);
+    await connect(context, system, members, others);
     const connectSeconds = (Date.now() - beganAtMs) / 1000;
     const connectCpuMs = ((cpuOf(nodes.pids) - cpuBefore) * 1000) / (members + others);
     await sleep(SETTLE_MS);
-    const idleKib = (rssOf(nodes.pids) - rssBefore) / (members + others);
-    const context = { nodes, client, servers };
+    const each = (memory) => ({
+      rssKib: (memory.rssKib - before.rssKib) / (members + others),
+      heapKib: (memory.heapKib - before.heapKib) / (members + others),
+    });
+    const idle = each(await memoryOf(nodes));
     await runPhase(context, warmUp);
+    const restCpuPerSecond = await restCpu(context);
     const results = [];
-    for (const phase of phases) {
+    for (const [index, phase] of phases.entries()) {
       bench.throwIfStopped();
-      results.push(await runPhase(context, phase));
+      const file = profile && path.join(bench.folder, `${system.name}-${index}-node-%.cpuprofile`);
+      results.push(await runPhase(context, phase, { restCpuPerSecond, profile: file }));
     }
     await sleep(SETTLE_MS);
-    const loadedKib = (rssOf(nodes.pids) - rssBefore) / (members + others);
-    return { connectSeconds, connectCpuMs, idleKib, loadedKib, phases: results };
+    return { connectSeconds, connectCpuMs, idle, loaded: each(await memoryOf(nodes)), phases: results };
   } finally {
-    await client.stop();
+    await Promise.all([context.client.stop(), context.others.stop()]);
     await nodes.stop();
   }
 }
 
-async function connect(client, system, { ports }, members, others) {
-  const targets = (count, token) =>
-    Array.from({ length: count }, (_, index) => ({ port: ports[index % ports.length], token: token(index + 1) }));
-  const { problems, problem } = await client.ask('connect', {
-    members: targets(members, system.memberToken),
-    others: targets(others, system.otherToken),
-    topic: system.topic,
-    othersTopic: system.othersTopic,
-    textBytes: TEXT_BYTES,
-  });
-  if (problems > 0) throw new UserError(`${system.title}: ${problems} connections failed; the first one: ${problem}`);
+/** Memory of all nodes once their garbage was collected: resident, and what JavaScript holds. */
+async function memoryOf(nodes) {
+  const heaps = await nodes.probe('collect');
+  const heapKib = sum(heaps.map(({ heapUsed, external }) => heapUsed + external)) / 1024;
+  return { heapKib, rssKib: rssOf(nodes.pids) };
 }
 
-async function runPhase({ nodes, client, servers }, phase) {
+async function connect({ nodes, client, others }, system, memberCount, otherCount) {
+  const targets = (count, token) =>
+    Array.from({ length: count }, (_, index) => ({
+      port: nodes.ports[index % nodes.ports.length],
+      token: token(index + 1),
+    }));
+  const answers = [
+    await client.ask('connect', {
+      targets: targets(memberCount, system.memberToken),
+      topic: system.topicOf(memberCount),
+      textBytes: TEXT_BYTES,
+    }),
+    await others.ask('connect', {
+      targets: targets(otherCount, system.otherToken),
+      topic: system.othersTopic,
+      everyMs: OTHERS_EVERY_MS,
+    }),
+  ];
+  const failed = answers.find(({ problems }) => problems > 0);
+  if (failed)
+    throw new UserError(`${system.title}: ${failed.problems} connections failed; the first: ${failed.problem}`);
+}
+
+/** CPU seconds that the nodes take in a second in which only the others write: what the measured group does not cost. */
+async function restCpu({ nodes, others }) {
+  await others.ask('begin');
+  const [before, beganMs] = [cpuOf(nodes.pids), performance.now()];
+  await sleep(REST_MS);
+  const perSecond = ((cpuOf(nodes.pids) - before) * 1000) / (performance.now() - beganMs);
+  await others.ask('end');
+  return perSecond;
+}
+
+async function runPhase({ nodes, client, others, servers }, phase, { restCpuPerSecond = 0, profile } = {}) {
   const pids = { nodes: nodes.pids, redis: [servers.redis.pid], mysql: [servers.mysql.pid], client: [client.pid] };
   const cpu = () => Object.fromEntries(Object.entries(pids).map(([name, list]) => [name, cpuOf(list)]));
   const trafficBefore = await redisTraffic(servers.redis);
+  await others.ask('begin');
+  await nodes.probe('begin', { profile });
   const before = cpu();
   const figures = await client.ask('phase', phase);
   const after = cpu();
+  const loops = await nodes.probe('end', { profile });
+  const othersFigures = await others.ask('end');
   const traffic = (await redisTraffic(servers.redis)) - trafficBefore;
   const cpuUs = (name) => ((after[name] - before[name]) * 1e6) / figures.deliveries;
   return {
     ...figures,
+    ...othersFigures,
     deliveriesPerSecond: (figures.deliveries * 1000) / figures.wallMs,
     messagesPerSecond: (figures.messages * 1000) / figures.wallMs,
     cpuUs: cpuUs('nodes'),
+    ownCpuUs: cpuUs('nodes') - (restCpuPerSecond * figures.wallMs * 1000) / figures.deliveries,
     redisCpuUs: cpuUs('redis'),
     mysqlCpuUs: cpuUs('mysql'),
     clientCpuUs: cpuUs('client'),
     redisKibPerMessage: traffic / 1024 / figures.messages,
+    loopP99Ms: Math.max(...loops.map(({ loopP99Ms }) => loopP99Ms)),
+    loopMaxMs: Math.max(...loops.map(({ loopMaxMs }) => loopMaxMs)),
   };
 }
 

@@ -5,22 +5,12 @@ const { createServer } = require('node:http');
 const { createAdapter } = require('@socket.io/redis-adapter');
 const { Redis } = require('ioredis');
 const { Server } = require('socket.io');
+const { messageOf } = require('./reference-message');
 
 const [port, redisUrl] = process.argv.slice(2);
 const http = createServer((_request, response) => response.end('ok'));
 const io = new Server(http, { serveClient: false, adapter: createAdapter(new Redis(redisUrl), new Redis(redisUrl)) });
 const namespace = io.of('/im');
-let seq = 0;
-
-function messageOf({ topic, clientMsgId, type, content }) {
-  seq += 1;
-  const time = new Date().toISOString();
-  return {
-    ...{ id: String(seq), topic, seq, from: '1', clientMsgId, type, content, head: null },
-    ...{ mentionedUserIds: [], mentionAll: false, replySeq: null, rootSeq: null },
-    ...{ status: 'normal', version: 1, createdAt: time, updatedAt: time },
-  };
-}
 
 namespace.on('connection', (socket) => {
   socket.join(socket.handshake.auth.token);

@@ -2,11 +2,11 @@
 const { setTimeout: pause } = require('node:timers/promises');
 const { UserError } = require('../../scripts/lib/errors');
 const { say } = require('../../scripts/lib/log');
-const { Connection } = require('../fanout/connection');
-const { startNodes } = require('../fanout/systems');
+const { Connection, openAll } = require('../fanout/connection');
+const { insertFurtherGroups, startNodes } = require('../fanout/systems');
 const { fixed, table } = require('../lib/figures');
 const { rssOf, cpuOf } = require('../lib/proc');
-const { createTenant, insertGroup, insertUsers, nodeEnvironment, signToken, Sql } = require('../lib/world');
+const { createTenant, insertUsers, nodeEnvironment, signToken, Sql } = require('../lib/world');
 const { CommandCounter, scriptNames } = require('./commands');
 
 const usage = `  presence   what presence costs Redis: commands of the nodes per connection and minute, at rest and while clients talk
@@ -24,8 +24,6 @@ const options = {
 
 /** Client commands per connection and minute at rest. */
 const GOAL = 2;
-const GROUP_SIZE = 100;
-const OPEN_AT_ONCE = 64;
 /** What connecting has to say is over by then: topics, indexes, the first counts. */
 const SETTLE_MS = 5_000;
 /** Packets of each connection while clients talk. */
@@ -86,15 +84,7 @@ async function world(bench, { mysql, redis }, plan) {
   const sql = new Sql(mysql, tenant.database);
   await insertUsers(sql, plan.connections);
   const uids = Array.from({ length: plan.connections }, (_, index) => index + 1);
-  let group = 0;
-  // Round by round the users are dealt out anew, so that no two groups have the same members.
-  for (let round = 0; round < plan.groups; round += 1) {
-    const step = Math.max(1, Math.floor(plan.connections / GROUP_SIZE));
-    for (let first = 0; first < step; first += 1) {
-      const members = uids.filter((_, index) => (index + round * Math.floor(index / step)) % step === first);
-      if (members.length > 0) await insertGroup(sql, (group += 1), members);
-    }
-  }
+  await insertFurtherGroups(sql, uids, plan.groups, 1);
   await sql.close();
   return {
     node: (port) => ({
@@ -111,17 +101,9 @@ async function connectAll(bench, system, ports, plan) {
     { length: plan.connections },
     (_, index) => new Connection({ port: ports[index % ports.length], token: system.tokenOf(index + 1) }, nobody),
   );
-  const queue = [...connections];
-  const problems = [];
-  const opener = async () => {
-    for (let connection = queue.pop(); connection && !bench.signal.aborted; connection = queue.pop()) {
-      const problem = await connection.open();
-      if (problem) problems.push(problem);
-    }
-  };
-  await Promise.all(Array.from({ length: OPEN_AT_ONCE }, opener));
+  const { problems, problem } = await openAll(connections);
   bench.throwIfStopped();
-  if (problems.length > 0) throw new UserError(`${problems.length} connections failed, the first: ${problems[0]}`);
+  if (problems > 0) throw new UserError(`${problems} connections failed, the first: ${problem}`);
   return connections;
 }
 
