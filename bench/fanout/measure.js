@@ -12,7 +12,7 @@ const { startNodes } = require('./systems');
 const SETTLE_MS = 1_500;
 const TEXT_BYTES = 100;
 /** Each of the others writes so often. */
-const OTHERS_EVERY_MS = 100;
+const OTHERS_EVERY_MS = 400;
 /** How long the nodes are watched while only the others write. */
 const REST_MS = 2_000;
 
