@@ -14,6 +14,7 @@ const benches = {
   history: () => require('./history/bench'),
   presence: () => require('./presence/bench'),
   caches: () => require('./caches/bench'),
+  members: () => require('./members/bench'),
 };
 
 function usage() {

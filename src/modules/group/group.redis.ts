@@ -108,6 +108,14 @@ export interface PageSnapshot {
   readonly total: number;
 }
 
+/** Snapshots of one list under one version of it. */
+export interface ListSnapshots {
+  /** @param page names cursor and limit */
+  page(page: string, load: () => Promise<PageSnapshot>): Promise<PageSnapshot>;
+  /** How many are in the list: counted once for all its pages. */
+  total(load: () => Promise<number>): Promise<number>;
+}
+
 /**
  * Pages of member lists under the version of the list that they were read at or after. Every change of a group raises its
  * version, so an old page is not removed: nobody asks for it any more.
@@ -115,6 +123,7 @@ export interface PageSnapshot {
 @Injectable()
 export class MemberPageCache {
   private readonly pages: ValueCache<PageSnapshot>;
+  private readonly totals: ValueCache<number>;
 
   constructor(keys: RedisKeys, caches: LeaseCaches) {
     const keyOf = (t: TenantId, id: string): string => {
@@ -122,17 +131,18 @@ export class MemberPageCache {
       return keys.of('memberPage', { t, topic, version, digest });
     };
     this.pages = caches.values({ name: 'member_page', keyOf, ttlSeconds: 60 });
+    this.totals = caches.values({ name: 'member_total', keyOf, ttlSeconds: 60 });
   }
 
-  /** @param page names filters, cursor and limit */
-  async get(
-    tenant: TenantId,
-    topic: Topic,
-    version: number,
-    page: string,
-    load: () => Promise<PageSnapshot>,
-  ): Promise<PageSnapshot> {
-    const digest = createHash('sha256').update(page).digest('base64url').slice(0, 22);
-    return (await this.pages.get(tenant, `${topic} ${version} ${digest}`, load)) as PageSnapshot;
+  /** @param list names group and filters */
+  of(tenant: TenantId, topic: Topic, version: number, list: string): ListSnapshots {
+    const idOf = (what: string): string => {
+      const digest = createHash('sha256').update(`${list} ${what}`).digest('base64url').slice(0, 22);
+      return `${topic} ${version} ${digest}`;
+    };
+    return {
+      page: async (page, load) => (await this.pages.get(tenant, idOf(page), load)) as PageSnapshot,
+      total: async (load) => (await this.totals.get(tenant, idOf('total'), load)) as number,
+    };
   }
 }

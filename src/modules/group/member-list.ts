@@ -75,12 +75,16 @@ export class MemberList {
     const { aclVersion } = await this.databases.run(actor.tenant, (db) =>
       this.groups.permit(db, actor.uid, topic, 'read'),
     );
-    const load = (): Promise<PageSnapshot> => this.load(actor.tenant, topic, request, after);
     // What a clock or another table decides does not change with the version of the list.
     const timeless = status !== 'muted' && q === undefined;
-    const { rows, total } = timeless
-      ? await this.pages.get(actor.tenant, topic, aclVersion, JSON.stringify([list, after, limit]), load)
-      : await load();
+    const snapshots = timeless ? this.pages.of(actor.tenant, topic, aclVersion, list) : null;
+    const load = async (): Promise<PageSnapshot> => {
+      const rows = await this.rows(actor.tenant, topic, request, after);
+      if (after === null && rows.length <= limit) return { rows, total: rows.length };
+      const count = (): Promise<number> => this.total(actor.tenant, topic, request);
+      return { rows, total: await (snapshots ? snapshots.total(count) : count()) };
+    };
+    const { rows, total } = await (snapshots ? snapshots.page(JSON.stringify([after, limit]), load) : load());
     const shown = rows.slice(0, limit);
     const profiles = await this.users.publicProfiles(
       actor.tenant,
@@ -94,18 +98,22 @@ export class MemberList {
     };
   }
 
-  private load(
+  /** One more than the page shows, when there are more. */
+  private rows(
     tenant: TenantId,
     topic: Topic,
     request: MemberPageRequest,
     after: MemberPosition | null,
-  ): Promise<PageSnapshot> {
+  ): Promise<SnapshotRow[]> {
     const { role, limit } = request;
     return this.databases.run(tenant, async (db) => {
       const condition = conditionOf(groupIdOf(topic), request);
-      const found = await selectPage(db, condition, { role, after, limit: limit + 1 });
-      return { rows: found.map(toSnapshot), total: await selectTotal(db, condition, role) };
+      return (await selectPage(db, condition, { role, after, limit: limit + 1 })).map(toSnapshot);
     });
+  }
+
+  private total(tenant: TenantId, topic: Topic, filter: MemberFilter): Promise<number> {
+    return this.databases.run(tenant, (db) => selectTotal(db, conditionOf(groupIdOf(topic), filter), filter.role));
   }
 }
 
@@ -126,7 +134,10 @@ function conditionOf(groupId: string, { status, q }: MemberFilter): Condition {
   return { sql, values };
 }
 
-/** Role by role, each a range of the `list_order` index, until the page is full. */
+/**
+ * Role by role, each a range of the `list_order` index, until the page is full. The position is written so that the index
+ * is entered right behind it, also where thousands joined at one moment.
+ */
 async function selectPage(
   db: TenantDb,
   condition: Condition,
@@ -140,7 +151,7 @@ async function selectPage(
     const joinedAt = behind && new Date(behind.joinedAtMs);
     const found = await db.query<MemberRow>(
       `SELECT m.uid, m.role, m.nickname, m.muted_until, m.joined_at ${condition.sql} AND m.role = ?
-       ${behind ? 'AND m.joined_at >= ? AND (m.joined_at > ? OR m.uid > ?)' : ''}
+       ${behind ? 'AND (m.joined_at > ? OR (m.joined_at = ? AND m.uid > ?))' : ''}
        ORDER BY m.joined_at, m.uid LIMIT ?`,
       [...condition.values, role, ...(behind ? [joinedAt, joinedAt, sqlId(behind.uid)] : []), limit - rows.length],
     );

@@ -187,7 +187,7 @@ export const KEY_FAMILIES = {
     type: 'string (JSON) or a lease',
     ttl: '60 s ± 10 %',
     owner: 'group',
-    what: "one page of the member list, without profiles; the version is the group's `acl_version`, which every change raises, the digest covers filters, cursor and limit",
+    what: "one page of the member list, without profiles, or how many are in it; the version is the group's `acl_version`, which every change raises, the digest covers filters, cursor and limit",
   },
   groupInvite: {
     pattern: '<t>:invite:{<code>}',
