@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { TenantProvisioning, type MigrationReport } from '../modules/tenant/tenant.provisioning.js';
 import { publishTenantChange } from '../modules/tenant/tenant.redis.js';
-import type { Operator } from '../modules/audit/audit.service.js';
+import type { Operator } from '../platform/http/operator.js';
 import { loadToolEnv, operatorName, type ToolEnv } from '../platform/env/env.js';
 import { schemas } from '../schema.js';
 import { explain, runCli, UsageError } from './run-cli.js';

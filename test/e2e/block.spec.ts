@@ -117,6 +117,7 @@ describe('a message that the operator blocked', () => {
     );
     expect(audit).toEqual([{ actor: '0', target: `${topic}/${seq}`, detail: expect.any(String) as string }]);
     expect(JSON.stringify(audit)).toContain('by court order');
+    expect(JSON.stringify(audit)).toContain('operator');
     expect(JSON.stringify(audit)).not.toContain(MARKER);
   });
 

@@ -1,7 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
 import { ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { Admin } from '../../platform/http/admin.guard.js';
-import { redacted, type Operator } from '../audit/audit.service.js';
+import { CurrentOperator, type Operator } from '../../platform/http/operator.js';
+import { redacted } from '../audit/audit.service.js';
 import { ConfigChanges, ConfigService } from '../config/config.service.js';
 import type { ThirdPartyKind } from '../config/config.types.js';
 import {
@@ -13,7 +14,7 @@ import {
   ThirdPartiesView,
   ThirdPartyDto,
 } from './dto/admin.dto.js';
-import { CurrentOperator, KindPipe, NamePipe, TenantOrPlatformPipe } from './operator.js';
+import { KindPipe, NamePipe, TenantOrPlatformPipe } from './admin-pipes.js';
 import { secretsOf } from './secrets-rule.js';
 
 /** Configuration, dictionaries and outside services, by the operator. Changes count on every node within a second. */

@@ -1,11 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { Admin } from '../../platform/http/admin.guard.js';
+import { CurrentOperator, type Operator } from '../../platform/http/operator.js';
 import { IdPipe } from '../../platform/http/topic.pipe.js';
-import type { Operator } from '../audit/audit.service.js';
 import { AdminService } from './admin.service.js';
 import { ChangeTenantDto, NewTenantDto, TenantsView, TenantView } from './dto/admin.dto.js';
-import { CurrentOperator } from './operator.js';
 
 /** Tenants, by the operator. */
 @Admin()

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { Operator } from '../../platform/http/operator.js';
 
 export interface AuditEntry {
-  /** Uid of who did it; `0` is the system. */
-  readonly actor: string;
+  /** Uid of who did it, or the operator, whose name goes into the detail. */
+  readonly actor: string | Operator;
   /** Such as `message.remove`. */
   readonly action: string;
   /** Such as `grp_1/42`. */
@@ -15,23 +16,17 @@ export interface AuditEntry {
 /** The tenant's audit log; an entry is written in the transaction of what it records. */
 @Injectable()
 export class AuditService {
-  async record(tx: EntityManager, entry: AuditEntry): Promise<void> {
-    const detail = entry.detail === undefined ? null : JSON.stringify(entry.detail);
+  async record(tx: EntityManager, { actor, action, target, detail }: AuditEntry): Promise<void> {
+    const byUser = typeof actor === 'string';
+    const told = byUser ? detail : { ...detail, operator: actor.name, source: actor.source };
     await tx.query('INSERT INTO im_audit_logs (actor, action, target, detail, created_at) VALUES (?, ?, ?, ?, ?)', [
-      BigInt(entry.actor),
-      entry.action,
-      entry.target,
-      detail,
+      byUser ? BigInt(actor) : 0n,
+      action,
+      target,
+      told === undefined ? null : JSON.stringify(told),
       new Date(),
     ]);
   }
-}
-
-/** Who administers, as far as it is known: the token or the shell is shared, so the name is what he says of himself. */
-export interface Operator {
-  readonly name: string;
-  /** Client address, or `cli`. */
-  readonly source: string;
 }
 
 export interface AdminAuditEntry {

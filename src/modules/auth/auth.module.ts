@@ -25,10 +25,12 @@ import { RegistrationService } from './registration.service.js';
 import { Revocations } from './revocations.js';
 import { SessionService } from './session.service.js';
 import { SessionStore } from './session.store.js';
+import { UserAdminController } from './user-admin.controller.js';
+import { UserStatusService } from './user-status.service.js';
 
 @Module({
   imports: [JwtModule.register({}), AuditModule, CaptchaModule, LimitsModule, UserModule, PresenceModule],
-  controllers: [AuthController, PhoneController],
+  controllers: [AuthController, PhoneController, UserAdminController],
   providers: [
     AccessTokens,
     AuthRedis,
@@ -46,6 +48,7 @@ import { SessionStore } from './session.store.js';
     Revocations,
     SessionService,
     SessionStore,
+    UserStatusService,
     { provide: APP_GUARD, useClass: AuthGuard },
   ],
   exports: [AuthService],

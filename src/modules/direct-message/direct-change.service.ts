@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AppError } from '../../platform/errors/app-error.js';
+import type { Operator } from '../../platform/http/operator.js';
 import { canonicalJson } from '../../platform/ids/canonical-json.js';
 import { asUserId, type Actor, type Seq, type TenantId, type Topic } from '../../platform/ids/ids.js';
 import { AuditService } from '../audit/audit.service.js';
@@ -61,14 +62,14 @@ export class DirectChangeService {
    * For everyone and for good, by the operator; repeating it succeeds without a second event.
    * @throws AppError NOT_FOUND
    */
-  async block(tenant: TenantId, topic: Topic, seq: Seq, reason: string | null): Promise<ChangeAnswer> {
+  async block(tenant: TenantId, topic: Topic, seq: Seq, reason: string | null, by: Operator): Promise<ChangeAnswer> {
     const { row, change } = await this.store.transaction(tenant, async (tx): Promise<Done> => {
       const held = await this.store.lock(tx, topic, seq);
       if (!held) throw new AppError('NOT_FOUND');
       if (held.status === 'blocked') return { row: held, change: null };
       const done = await this.change(tx, topic, held, { status: 'blocked', by: SYSTEM });
       const detail = { from: held.from_user, messageId: held.id, ...(reason === null ? {} : { reason }) };
-      await this.audit.record(tx, { actor: SYSTEM, action: 'message.block', target: `${topic}/${seq}`, detail });
+      await this.audit.record(tx, { actor: by, action: 'message.block', target: `${topic}/${seq}`, detail });
       return done;
     });
     const message = messageOf(topic, row);

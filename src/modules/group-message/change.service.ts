@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AppError } from '../../platform/errors/app-error.js';
+import type { Operator } from '../../platform/http/operator.js';
 import { canonicalJson } from '../../platform/ids/canonical-json.js';
 import { asUserId, type Actor, type Seq, type TenantId, type Topic, type UserId } from '../../platform/ids/ids.js';
 import { errnoOf } from '../../platform/mysql/mysql-errors.js';
@@ -71,7 +72,7 @@ export class ChangeService {
    * @param reason for the audit log
    * @throws AppError NOT_FOUND, TENANT_UNKNOWN, TENANT_DISABLED; SHORT_STATE_UNAVAILABLE as `apply`
    */
-  async block(tenant: TenantId, topic: Topic, seq: Seq, reason: string | null): Promise<ChangeAnswer> {
+  async block(tenant: TenantId, topic: Topic, seq: Seq, reason: string | null, by: Operator): Promise<ChangeAnswer> {
     // What was never sent needs no open change.
     if (!(await this.messages.rowAt(tenant, topic, seq))) throw new AppError('NOT_FOUND');
     return this.carryThrough(tenant, topic, seq, async (tx) => {
@@ -81,7 +82,7 @@ export class ChangeService {
       const { historyForNewMembers } = await this.groups.accessIn(tx, topic, asUserId(row.from_user));
       if (row.status === 'blocked') return { row, change: null, openToAll: historyForNewMembers };
       const [changed, number] = await this.store.change(tx, topic, row, { status: 'blocked', by: SYSTEM });
-      await this.record(tx, SYSTEM, topic, row, 'message.block', reason === null ? {} : { reason });
+      await this.record(tx, by, topic, row, 'message.block', reason === null ? {} : { reason });
       return { row: changed, change: number, openToAll: historyForNewMembers };
     });
   }
@@ -214,7 +215,7 @@ export class ChangeService {
 
   private record(
     tx: EntityManager,
-    actor: UserId,
+    actor: UserId | Operator,
     topic: Topic,
     row: MessageRow,
     action: string,

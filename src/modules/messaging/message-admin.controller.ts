@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
 import { Admin } from '../../platform/http/admin.guard.js';
+import { CurrentOperator, type Operator } from '../../platform/http/operator.js';
 import { IdPipe, SeqPipe, TopicPipe } from '../../platform/http/topic.pipe.js';
 import { asTenantId, type Seq, type Topic } from '../../platform/ids/ids.js';
 import type { ChangeAnswer } from '../group-message/group-message.types.js';
@@ -24,7 +25,8 @@ export class MessageAdminController {
     @Param('topic', TopicPipe) topic: Topic,
     @Param('seq', SeqPipe) seq: Seq,
     @Body() body: BlockBodyDto,
+    @CurrentOperator() by: Operator,
   ): Promise<ChangeAnswer> {
-    return this.messaging.block(asTenantId(tenant), topic, seq, body.reason ?? null);
+    return this.messaging.block(asTenantId(tenant), topic, seq, body.reason ?? null, by);
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
+import type { Operator } from '../../platform/http/operator.js';
 import { asSeq, type Actor, type Seq, type TenantId, type Topic } from '../../platform/ids/ids.js';
 import { parseTopic, type TopicParts } from '../../platform/ids/topic.js';
 import { DirectMessageService } from '../direct-message/direct-message.service.js';
@@ -33,7 +34,7 @@ interface MessagesOfKind {
   };
   readonly changes: {
     apply(actor: Actor, topic: Topic, seq: Seq, change: MessageChange): Promise<ChangeAnswer>;
-    block(tenant: TenantId, topic: Topic, seq: Seq, reason: string | null): Promise<ChangeAnswer>;
+    block(tenant: TenantId, topic: Topic, seq: Seq, reason: string | null, by: Operator): Promise<ChangeAnswer>;
   };
   readonly hides: { hide(actor: Actor, topic: Topic, seqs: readonly Seq[]): Promise<void> };
 }
@@ -76,8 +77,8 @@ export class MessagingService {
   }
 
   /** For everyone, by the operator. */
-  block(tenant: TenantId, topic: Topic, seq: Seq, reason: string | null): Promise<ChangeAnswer> {
-    return this.of(topic).changes.block(tenant, topic, seq, reason);
+  block(tenant: TenantId, topic: Topic, seq: Seq, reason: string | null, by: Operator): Promise<ChangeAnswer> {
+    return this.of(topic).changes.block(tenant, topic, seq, reason, by);
   }
 
   hide(actor: Actor, topic: Topic, seqs: readonly Seq[]): Promise<void> {

@@ -227,6 +227,14 @@ export class UserService {
     return rows.length === 1;
   }
 
+  /** Locks the user's row until the commit. @returns was he otherwise before? null when there is no such user */
+  async setStatusIn(tx: EntityManager, uid: UserId, status: 'active' | 'disabled'): Promise<boolean | null> {
+    const [row] = await tx.query<{ status: string }[]>('SELECT status FROM im_users WHERE id = ? FOR UPDATE', [uid]);
+    if (!row) return null;
+    if (row.status !== status) await tx.query('UPDATE im_users SET status = ? WHERE id = ?', [status, uid]);
+    return row.status !== status;
+  }
+
   /** May the user act, and is this his password's hash? Holds his row until the commit: a change of it waits, or is seen. */
   async hasPasswordIn(tx: EntityManager, uid: UserId, passwordHash: string | null): Promise<boolean> {
     const rows = await tx.query<unknown[]>(

@@ -35,6 +35,8 @@ const POSTS_WITHOUT_BODY = [
   'post /v1/im/invites/{code}/accept',
   'post /v1/admin/tenants/{tenant}/disable',
   'post /v1/admin/tenants/{tenant}/enable',
+  'post /v1/admin/tenants/{tenant}/users/{uid}/disable',
+  'post /v1/admin/tenants/{tenant}/users/{uid}/enable',
   'post /v1/admin/reload',
   'post /v1/admin/secrets/reseal',
 ];

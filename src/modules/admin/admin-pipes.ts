@@ -1,22 +1,7 @@
-import { createParamDecorator, Injectable, type ExecutionContext, type PipeTransform } from '@nestjs/common';
-import type { Request } from 'express';
+import { Injectable, type PipeTransform } from '@nestjs/common';
 import { invalid } from '../../platform/errors/app-error.js';
-import { addressOf } from '../../platform/http/client-address.js';
 import { isDecimalId } from '../../platform/ids/ids.js';
-import type { Operator } from '../audit/audit.service.js';
 import { THIRD_PARTY_KINDS, type ThirdPartyKind } from '../config/config.types.js';
-
-const NAME = /^[A-Za-z0-9_.@-]{1,64}$/;
-
-/** Controller parameter: the operator. All share one token; `X-Operator` says who it is, for the audit log. */
-export const CurrentOperator = createParamDecorator((_: unknown, context: ExecutionContext): Operator => {
-  const request = context.switchToHttp().getRequest<Request>();
-  const name = request.headers['x-operator'];
-  if (name !== undefined && (typeof name !== 'string' || !NAME.test(name))) {
-    throw invalid('X-Operator', 'must be 1 to 64 of A-Z a-z 0-9 _ . @ -');
-  }
-  return { name: name ?? 'admin', source: addressOf(request) };
-});
 
 /** Path parameter: a name of configuration. */
 @Injectable()
