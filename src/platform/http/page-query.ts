@@ -1,6 +1,6 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, IsString, Max, MaxLength, Min } from 'class-validator';
-import { IfGiven, QueryNumber } from './rules.js';
+import { IsString, MaxLength } from 'class-validator';
+import { IfGiven, PageLimit, QueryNumber } from './rules.js';
 
 /** Query of a list that is read page by page. */
 export class PageQuery {
@@ -10,10 +10,7 @@ export class PageQuery {
   @MaxLength(200)
   cursor?: string;
 
-  @ApiPropertyOptional({ type: Number, minimum: 1, maximum: 200, default: 50 })
   @QueryNumber()
-  @IsInt()
-  @Min(1)
-  @Max(200)
+  @PageLimit(200, 50)
   limit: number = 50;
 }

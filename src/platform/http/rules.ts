@@ -1,5 +1,6 @@
 import { Transform } from 'class-transformer';
 import { applyDecorators } from '@nestjs/common';
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import {
   buildMessage,
   IsInt,
@@ -67,6 +68,16 @@ export const QueryNumber = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value,
   );
+
+/** How many entries a page shall hold at most: 1 to `most`. */
+export const PageLimit = (most: number, preset: number): PropertyDecorator =>
+  applyDecorators(
+    ApiPropertyOptional({ type: Number, minimum: 1, maximum: most, default: preset }),
+    IfGiven(),
+    IsInt(),
+    Min(1),
+    Max(most),
+  ) as PropertyDecorator;
 
 /** C0 and C1 controls, line and paragraph separators: they let a name imitate other text. */
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;

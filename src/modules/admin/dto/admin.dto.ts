@@ -8,13 +8,11 @@ import {
   IsObject,
   IsOptional,
   IsString,
-  Max,
   MaxLength,
-  Min,
   MinLength,
   ValidateNested,
 } from 'class-validator';
-import { FreeJson, IsId, MaxJsonBytes, QueryNumber } from '../../../platform/http/rules.js';
+import { FreeJson, IsId, MaxJsonBytes, PageLimit, QueryNumber } from '../../../platform/http/rules.js';
 
 const FREE_OBJECT = { type: 'object', additionalProperties: true } as const;
 const MAX_SETTINGS_BYTES = 32 * 1024;
@@ -255,12 +253,8 @@ export class AuditQueryDto {
   @IsId()
   beforeId?: string;
 
-  @ApiPropertyOptional({ default: 50, maximum: 200 })
-  @IsOptional()
   @QueryNumber()
-  @IsInt()
-  @Min(1)
-  @Max(200)
+  @PageLimit(200, 50)
   limit?: number;
 }
 

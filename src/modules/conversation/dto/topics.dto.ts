@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsInt, Max, Min } from 'class-validator';
-import { IfGiven, IsTopicName, QueryNumber } from '../../../platform/http/rules.js';
+import { IsBoolean } from 'class-validator';
+import { IfGiven, IsTopicName, PageLimit, QueryNumber } from '../../../platform/http/rules.js';
 import type { Topic } from '../../../platform/ids/ids.js';
 import { MessageDto } from '../../messaging/messaging.types.js';
 import { UserView } from '../../user/user.types.js';
@@ -11,12 +11,8 @@ export class TopicsQueryDto {
   @IsTopicName()
   cursor?: Topic;
 
-  @ApiPropertyOptional({ default: 50, minimum: 1, maximum: 100 })
   @QueryNumber()
-  @IfGiven()
-  @IsInt()
-  @Min(1)
-  @Max(100)
+  @PageLimit(100, 50)
   limit: number = 50;
 }
 

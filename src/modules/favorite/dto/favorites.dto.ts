@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, Max, Min } from 'class-validator';
-import { IfGiven, IsId, IsSeq, IsTopicName, QueryNumber } from '../../../platform/http/rules.js';
+import { Min } from 'class-validator';
+import { IfGiven, IsId, IsSeq, IsTopicName, PageLimit, QueryNumber } from '../../../platform/http/rules.js';
 import type { Seq, Topic } from '../../../platform/ids/ids.js';
 import { MessageDto } from '../../messaging/messaging.types.js';
 
@@ -11,12 +11,8 @@ export class FavoritesQueryDto {
   @IsId()
   cursor?: string;
 
-  @ApiPropertyOptional({ default: 50, minimum: 1, maximum: 100 })
   @QueryNumber()
-  @IfGiven()
-  @IsInt()
-  @Min(1)
-  @Max(100)
+  @PageLimit(100, 50)
   limit: number = 50;
 }
 

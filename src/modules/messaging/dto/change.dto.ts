@@ -1,6 +1,14 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsInt, IsObject, IsString, Max, MaxLength, Min } from 'class-validator';
-import { FreeJson, IfGiven, IsSeq, IsTopicName, MaxJsonBytes, QueryNumber } from '../../../platform/http/rules.js';
+import {
+  FreeJson,
+  IfGiven,
+  IsSeq,
+  IsTopicName,
+  MaxJsonBytes,
+  PageLimit,
+  QueryNumber,
+} from '../../../platform/http/rules.js';
 import type { Seq, Topic } from '../../../platform/ids/ids.js';
 import { MAX_CONTENT_BYTES } from '../content.js';
 
@@ -70,11 +78,7 @@ export class ChangesDto {
   @IsSeq()
   afterChange: Seq;
 
-  @ApiPropertyOptional({ default: 100, minimum: 1, maximum: 200 })
-  @IfGiven()
-  @IsInt()
-  @Min(1)
-  @Max(200)
+  @PageLimit(200, 100)
   limit: number = 100;
 }
 
@@ -85,12 +89,8 @@ export class ChangesQueryDto {
   @IsSeq()
   afterChange: Seq;
 
-  @ApiPropertyOptional({ default: 100, minimum: 1, maximum: 200 })
   @QueryNumber()
-  @IfGiven()
-  @IsInt()
-  @Min(1)
-  @Max(200)
+  @PageLimit(200, 100)
   limit: number = 100;
 }
 

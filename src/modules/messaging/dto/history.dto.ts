@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
-import { IsInt, Max, Min } from 'class-validator';
-import { IfGiven, IsSeq, IsTopicName, QueryNumber } from '../../../platform/http/rules.js';
+
+import { IfGiven, IsSeq, IsTopicName, PageLimit, QueryNumber } from '../../../platform/http/rules.js';
 import type { Seq, Topic } from '../../../platform/ids/ids.js';
 import { MessageDto } from '../messaging.types.js';
 
@@ -20,11 +20,7 @@ export class HistoryDto {
   @IsSeq()
   beforeSeq?: Seq;
 
-  @ApiPropertyOptional({ default: 50, minimum: 1, maximum: 200 })
-  @IfGiven()
-  @IsInt()
-  @Min(1)
-  @Max(200)
+  @PageLimit(200, 50)
   limit: number = 50;
 }
 
@@ -42,12 +38,8 @@ export class HistoryQueryDto extends OmitType(HistoryDto, ['topic', 'afterSeq', 
   @IsSeq()
   beforeSeq?: Seq;
 
-  @ApiPropertyOptional({ default: 50, minimum: 1, maximum: 200 })
   @QueryNumber()
-  @IfGiven()
-  @IsInt()
-  @Min(1)
-  @Max(200)
+  @PageLimit(200, 50)
   limit: number = 50;
 }
 
