@@ -25,7 +25,7 @@ const MAX_BACKGROUND = 32;
  */
 @Injectable()
 export class RebaseService {
-  private readonly running = new Map<string, Promise<void>>();
+  private readonly running = new Map<string, { readonly doubted: number; readonly done: Promise<void> }>();
   private readonly rebases;
 
   constructor(
@@ -42,18 +42,20 @@ export class RebaseService {
   }
 
   /**
-   * Ends the doubted epoch unless that has been done already. Single-flight per topic in this node.
+   * Ends the doubted epoch unless that has been done already. Single-flight per topic in this node: who doubts an epoch
+   * that is newer than the one that is being ended waits for that, and begins anew.
    * @param doubted the epoch in doubt, NO_EPOCH when there was no counter
    * @throws RedisUnavailable or the database's error: the doubt stands
    */
-  rebase(tenant: TenantId, topic: Topic, reason: RebaseReason, doubted: number): Promise<void> {
+  async rebase(tenant: TenantId, topic: Topic, reason: RebaseReason, doubted: number): Promise<void> {
     const key = `${tenant} ${topic}`;
-    let run = this.running.get(key);
-    if (!run) {
-      run = this.run(tenant, topic, reason, doubted).finally(() => this.running.delete(key));
-      this.running.set(key, run);
+    for (let run = this.running.get(key); run; run = this.running.get(key)) {
+      if (run.doubted >= doubted) return run.done;
+      await run.done.catch(() => undefined);
     }
-    return run;
+    const done = this.run(tenant, topic, reason, doubted).finally(() => this.running.delete(key));
+    this.running.set(key, { doubted, done });
+    return done;
   }
 
   /** For readers: a quiet topic must heal without a new send, but no reader waits for that. */

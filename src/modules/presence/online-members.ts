@@ -30,6 +30,9 @@ interface Pending {
 
 /** Long enough that many who connect at the same time share the write of a topic; a count does not wait for it. */
 const FLUSH_AFTER_MS = 200;
+/** While many topics change at once, so that a storm of reconnects writes each of them once a second, not five times. */
+const STORM_FLUSH_AFTER_MS = 1_000;
+const STORM_TOPICS = 100;
 const RETRY_MS = 1_000;
 const CHUNK = 100;
 /** Sets and indexes live 24 h and are prolonged in this many parts, one a minute. */
@@ -58,6 +61,7 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
   private timer?: NodeJS.Timeout;
   private renewer?: NodeJS.Timeout;
   private part = 0;
+  private flushAfterMs = FLUSH_AFTER_MS;
 
   constructor(
     private readonly redis: TopicMembersRedis,
@@ -90,7 +94,7 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
     // Without a lease nothing can be written, and all is written anew after it: the single words need not be kept.
     if (!this.lease.stands) pending.anew = true;
     else pending.changes.set(uid, online);
-    this.schedule(FLUSH_AFTER_MS);
+    this.schedule(this.flushAfterMs);
   }
 
   /** @returns null while it cannot be known */
@@ -135,6 +139,7 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
   private async write(): Promise<void> {
     if (!this.lease.stands) return;
     const keys = [...this.pending.keys()];
+    this.flushAfterMs = keys.length > STORM_TOPICS ? STORM_FLUSH_AFTER_MS : FLUSH_AFTER_MS;
     for (let first = 0; first < keys.length; first += CHUNK) {
       await Promise.all(keys.slice(first, first + CHUNK).map((key) => this.writeTopic(key)));
     }

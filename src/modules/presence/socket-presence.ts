@@ -27,12 +27,12 @@ export class SocketPresence implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.bus.onGap(() => this.recheck());
+    this.bus.onGap(() => void this.watches.recheckAll(true));
     this.bus.onTold<SightChange>(SIGHT_CHANGED, ({ tenant, uid, watcher }) => {
       void this.watches.sightChanged(tenant, uid, watcher);
     });
     this.users.onSightChanged((tenant, uid, watcher) => {
-      // A node that misses it shows what it showed until its watchers ask again.
+      // A node that was away reads all sights anew. One that misses it otherwise shows what it showed until its watchers ask.
       this.bus.tellAll(SIGHT_CHANGED, { tenant, uid, watcher } satisfies SightChange).catch(() => undefined);
     });
   }

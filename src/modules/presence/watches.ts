@@ -5,35 +5,20 @@ import { Logger } from '../../platform/observe/logger.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import type { ClientSocket } from '../../platform/socket/socket-client.js';
 import { SocketServer } from '../../platform/socket/socket-server.js';
-import { FULL_SIGHT, NO_SIGHT, type PresenceSight } from '../relation/relation.types.js';
+import { NO_SIGHT, type PresenceSight } from '../relation/relation.types.js';
 import { Announcer } from './announcer.js';
 import { userKey } from './local-users.js';
 import { PresenceQuery } from './presence-query.js';
+import { PresentSights, sharedSight } from './present-sights.js';
 import type { Presence, PresenceChange } from './presence.types.js';
 import type { UserState } from './session.redis.js';
 import { PresenceStates } from './states.js';
+import { byAsker, type Watched } from './watched.js';
 
 /** Users that one socket may watch. */
 export const MAX_WATCHED = 1_000;
 const RECHECK_CHUNK = 200;
 const RECHECK_RETRY_MS = 2_000;
-/** Sights that change all the time are read no more often than that. */
-const SIGHT_READS = 10;
-
-/** Somebody whom sockets of this node watch. */
-interface Watched {
-  readonly tenant: TenantId;
-  readonly uid: UserId;
-  /** What each of them may see. A socket that may see nothing stays, to be told when that changes. */
-  readonly watchers: Map<ClientSocket, PresenceSight>;
-  /** What they were told last; null = unknown. */
-  online: boolean | null;
-  /** Milliseconds since the epoch, 0 = not known. */
-  lastSeenMs: number;
-  version: number;
-  /** Raised with every change that came, so that a read that is older is known as that. */
-  changes: number;
-}
 
 /**
  * Who of this node's sockets watches whom. Every node hears every change; a watch costs no subscription. After a gap (the
@@ -44,8 +29,9 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
   private readonly watched = new Map<string, Watched>();
   private readonly byClient = new WeakMap<ClientSocket, Set<Watched>>();
   private readonly report: () => void;
-  /** Raised whenever what somebody may see has changed: a sight that was read before that is read again. */
-  private sightChanges = 0;
+  private readonly sights: PresentSights;
+  /** A change of what somebody may see may have been missed: all sights are read anew with the next recheck. */
+  private sightsMissed = false;
   private rechecking = false;
   private again = false;
   private timer?: NodeJS.Timeout;
@@ -61,6 +47,7 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
     const gauge = metrics.gauge('im_presence_watched_users', 'Users that sockets of this node watch');
     gauge.set(0);
     this.report = () => gauge.set(this.watched.size);
+    this.sights = new PresentSights(query);
   }
 
   onModuleInit(): void {
@@ -77,7 +64,7 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
   async watch(client: ClientSocket, uids: readonly UserId[]): Promise<Presence[]> {
     const { tenant, uid: asker } = client.data.actor;
     const wanted = [...new Set(uids)];
-    const sights = await this.presentSights(tenant, asker, wanted);
+    const sights = await this.sights.read(tenant, asker, wanted);
     if (!client.connected) return [];
     const entries = this.enter(client, wanted, sights);
     const visible = entries.filter(({ uid }) => sights.get(uid)?.presence);
@@ -106,7 +93,7 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
 
   /** What watchers may see of a user has changed; of one watcher alone when `watcher` is given. */
   async sightChanged(tenant: TenantId, uid: UserId, watcher?: UserId): Promise<void> {
-    this.sightChanges += 1;
+    this.sights.changed();
     const entry = this.watched.get(userKey(tenant, uid));
     if (!entry) return;
     const askers = new Set([...entry.watchers.keys()].map((client) => client.data.actor.uid));
@@ -115,14 +102,19 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** Reads everybody who is watched anew and tells what has changed. Calls that come meanwhile run it once more. */
-  async recheckAll(): Promise<void> {
+  /**
+   * Reads everybody who is watched anew and tells what has changed. Calls that come meanwhile run it once more.
+   * @param sightsMissed what may be seen is read anew, too
+   */
+  async recheckAll(sightsMissed = false): Promise<void> {
     this.again = true;
+    this.sightsMissed ||= sightsMissed;
     if (this.rechecking) return;
     this.rechecking = true;
     try {
       while (this.again) {
         this.again = false;
+        if (this.sightsMissed) await this.recheckSights();
         await this.recheckOnce();
       }
     } catch (error) {
@@ -130,6 +122,26 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
       this.recheckLater();
     } finally {
       this.rechecking = false;
+    }
+  }
+
+  /** One asker after the other, so that a gap is no storm for the database. @throws as PresenceQuery.sights: all again */
+  private async recheckSights(): Promise<void> {
+    this.sights.changed();
+    this.sightsMissed = false;
+    try {
+      for (const [client, entries] of byAsker(this.watched.values())) {
+        const { tenant, uid: asker } = client.data.actor;
+        const sights = await this.sights.read(
+          tenant,
+          asker,
+          entries.map(({ uid }) => uid),
+        );
+        for (const entry of entries) this.show(entry, asker, sights.get(entry.uid));
+      }
+    } catch (error) {
+      this.sightsMissed = true;
+      throw error;
     }
   }
 
@@ -204,28 +216,17 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
     this.sockets.emitTo(client, 'presence:changed', { uid, state: online ? 'online' : 'offline', ...seen });
   }
 
-  /**
-   * What the asker may see at the moment when this returns: a change that came while it was read found nobody yet who
-   * watches, or was read before another one that has been read already. @throws AppError as PresenceQuery.sights, OVERLOADED
-   */
-  private async presentSights(
-    tenant: TenantId,
-    asker: UserId,
-    uids: readonly UserId[],
-  ): Promise<Map<UserId, PresenceSight>> {
-    for (let reading = 0; reading < SIGHT_READS; reading += 1) {
-      const before = this.sightChanges;
-      const sights = await this.query.sights(tenant, asker, uids);
-      if (this.sightChanges === before) return sights;
-    }
-    throw new AppError('OVERLOADED', { retryAfterMs: 1000 });
-  }
-
   private async lookAgain(entry: Watched, asker: UserId): Promise<void> {
     const { tenant, uid } = entry;
     // Nobody may go on seeing what he may have lost because a look-up failed.
-    const sights = await this.presentSights(tenant, asker, [uid]).catch(() => new Map([[uid, NO_SIGHT]]));
-    const sight = shared(sights.get(uid) ?? NO_SIGHT);
+    const sights = await this.sights.read(tenant, asker, [uid]).catch(() => new Map([[uid, NO_SIGHT]]));
+    this.show(entry, asker, sights.get(uid));
+  }
+
+  /** The asker's sockets see of a user what he may see from now on; they are told when that is more or less than before. */
+  private show(entry: Watched, asker: UserId, seen: PresenceSight | undefined): void {
+    const { uid } = entry;
+    const sight = sharedSight(seen);
     for (const [client, old] of entry.watchers) {
       if (client.data.actor.uid !== asker) continue;
       entry.watchers.set(client, sight);
@@ -248,7 +249,7 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
     this.byClient.set(client, own);
     const entries = uids.map((uid) => {
       const entry = this.entryOf(tenant, uid);
-      entry.watchers.set(client, shared(sights.get(uid) ?? NO_SIGHT));
+      entry.watchers.set(client, sharedSight(sights.get(uid)));
       own.add(entry);
       return entry;
     });
@@ -273,12 +274,4 @@ export class Watches implements OnModuleInit, OnApplicationShutdown {
     this.watched.delete(userKey(entry.tenant, entry.uid));
     this.report();
   }
-}
-
-const PRESENCE_ALONE: PresenceSight = { presence: true, lastSeen: false };
-
-/** One of three objects: there are many watchers. */
-function shared({ presence, lastSeen }: PresenceSight): PresenceSight {
-  if (!presence) return NO_SIGHT;
-  return lastSeen ? FULL_SIGHT : PRESENCE_ALONE;
 }

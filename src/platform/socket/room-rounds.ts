@@ -1,5 +1,7 @@
 import type { Recipient } from './direct-write.js';
 import { idleStream, writeNormally } from './direct-write.js';
+import { isEnough, restAfter } from './gathering.js';
+import { jointFrame, type Busy, type Round } from './round.js';
 import type { SlowConsumers } from './slow-consumers.js';
 import type { WirePacket } from './wire-packet.js';
 
@@ -40,41 +42,18 @@ export interface WriteCounts {
   readonly dropped: number;
 }
 
-/** What leaves in one round, in one write per socket. */
-interface Round {
-  readonly packets: readonly WirePacket[];
-  /** Number of its first packet in the room's order. */
-  readonly first: number;
-  /** All frames in one buffer; null when one of them cannot be written directly. */
-  readonly joint: Buffer | null;
-  readonly members: readonly Recipient[];
-  readonly beganMs: number;
-  /** Left the room meanwhile; has got what it had to get. */
-  readonly gone: Set<string>;
-  at: number;
-}
-
-/** A large room with frames under way. */
-interface Busy {
-  readonly queue: WirePacket[];
-  queuedBytes: number;
-  /** Number of the next packet that is told to the room. */
-  next: number;
-  /** First packet that a socket may get that joined meanwhile. */
-  readonly joined: Map<string, number>;
-  round: Round | null;
-}
-
 /**
  * Delivers to this node's sockets of a room, each getting exactly what was told while it was in the room, in order, as
  * Socket.IO's own adapter does it; but with one write of one prepared frame to every socket that is idle, in slices that
- * let the event loop turn, and with all that came meanwhile in one write with the next round.
+ * let the event loop turn, and with all that came meanwhile in one write with the next round. A room under load rests
+ * between its rounds, so that more leaves together (see `restAfter`).
  */
 export class RoomRounds {
   private readonly busy = new Map<string, Busy>();
   private readonly kept = new Map<string, readonly Recipient[]>();
   private readonly sliceSockets: number;
   private pumping = false;
+  private waking: NodeJS.Timeout | null = null;
   private counts = { direct: 0, normal: 0, dropped: 0 };
 
   constructor(
@@ -84,11 +63,6 @@ export class RoomRounds {
     this.sliceSockets = options.sliceSockets ?? SLICE_SOCKETS;
     rooms.on('join-room', (room, id) => this.joined(room, id));
     rooms.on('leave-room', (room, id) => this.left(room, id));
-  }
-
-  /** Has a room frames under way? */
-  isBusy(room: string): boolean {
-    return this.busy.has(room);
   }
 
   /** Tells a packet to a room. A small one has it when this returns, a large one in slices from the next turn on. */
@@ -101,7 +75,7 @@ export class RoomRounds {
       for (const member of members) this.write(member, [packet], packet.frame);
       return this.report();
     }
-    const fresh: Busy = { queue: [], queuedBytes: 0, next: 0, joined: new Map(), round: null };
+    const fresh: Busy = { queue: [], queuedBytes: 0, next: 0, joined: new Map(), round: null, restsUntilMs: 0 };
     this.busy.set(room, fresh);
     this.enqueue(room, fresh, packet);
     this.pumpSoon();
@@ -121,6 +95,10 @@ export class RoomRounds {
     busy.queue.push(packet);
     busy.queuedBytes += packet.bytes;
     busy.next += 1;
+    if (busy.restsUntilMs > 0 && isEnough(busy.queue.length, busy.queuedBytes)) {
+      busy.restsUntilMs = 0;
+      this.pumpSoon();
+    }
     if (busy.queuedBytes <= QUEUE_BYTES) return;
     // More is told than can be delivered: nobody waits for what is old by now.
     for (const member of this.membersOf(room)) this.options.slow.fallBehind(member);
@@ -142,18 +120,37 @@ export class RoomRounds {
     const beganMs = performance.now();
     for (const [room, busy] of this.busy) {
       if (budget <= 0 || performance.now() - beganMs > SLICE_MS) break;
+      if (busy.restsUntilMs > beganMs) continue;
       budget -= this.step(room, busy, budget);
       // To the end of the order, for the next turn.
-      if (this.busy.delete(room) && (busy.round !== null || busy.queue.length > 0)) this.busy.set(room, busy);
+      if (this.busy.delete(room) && (busy.round !== null || busy.queue.length > 0 || busy.restsUntilMs > 0)) {
+        this.busy.set(room, busy);
+      }
     }
     this.report();
-    if (this.busy.size > 0) this.pumpSoon();
+    this.goOn();
+  }
+
+  /** The next slice: in the next turn, or when the first room has rested. */
+  private goOn(): void {
+    if (this.waking) clearTimeout(this.waking);
+    this.waking = null;
+    let soonestMs = Infinity;
+    for (const { restsUntilMs } of this.busy.values()) soonestMs = Math.min(soonestMs, restsUntilMs);
+    const inMs = soonestMs - performance.now();
+    if (inMs <= 0) this.pumpSoon();
+    else if (soonestMs !== Infinity) this.waking = setTimeout(() => this.pumpSoon(), inMs);
   }
 
   /** Goes on with a room's round, or begins the next. @returns how many sockets were written to */
   private step(room: string, busy: Busy, limit: number): number {
     if (!this.options.mayDeliver(room)) {
       // Whoever shuts the gate has its sockets told to ask when it opens again.
+      this.busy.delete(room);
+      return 0;
+    }
+    busy.restsUntilMs = 0;
+    if (busy.round === null && busy.queue.length === 0) {
       this.busy.delete(room);
       return 0;
     }
@@ -167,12 +164,19 @@ export class RoomRounds {
       const isTime = (round.at - from) % CLOCK_EVERY === 0 && limit !== Infinity;
       if (isTime && performance.now() - beganMs > SLICE_MS) break;
     }
-    if (round.at >= round.members.length) {
-      busy.round = null;
-      this.options.onRound?.((performance.now() - round.beganMs) / 1000, round.members.length);
-      if (busy.queue.length === 0) this.busy.delete(room);
-    }
+    if (round.at >= round.members.length) this.endRound(room, busy, round);
     return round.at - from;
+  }
+
+  private endRound(room: string, busy: Busy, round: Round): void {
+    busy.round = null;
+    const nowMs = performance.now();
+    const ms = nowMs - round.beganMs;
+    this.options.onRound?.(ms / 1000, round.members.length);
+    const { queue, queuedBytes } = busy;
+    const restMs = restAfter({ ms, packets: round.packets.length, waiting: queue.length });
+    if (restMs > 0 && !isEnough(queue.length, queuedBytes)) busy.restsUntilMs = nowMs + restMs;
+    else if (queue.length === 0) this.busy.delete(room);
   }
 
   private nextRound(room: string, busy: Busy): Round {
@@ -265,13 +269,4 @@ export class RoomRounds {
     this.counts = { direct: 0, normal: 0, dropped: 0 };
     this.options.onWrites?.(counts);
   }
-}
-
-function jointFrame(packets: readonly WirePacket[]): Buffer | null {
-  const frames: Buffer[] = [];
-  for (const { frame } of packets) {
-    if (frame === null) return null;
-    frames.push(frame);
-  }
-  return frames.length === 1 ? frames[0] : Buffer.concat(frames);
 }

@@ -126,6 +126,16 @@ describe('a rebase', () => {
     expect(await world.epoch(topic)).toBe(1);
   });
 
+  it('of a newer epoch is not taken for done because an older one is being ended', async () => {
+    const topic = await countingTopic(world, one);
+    const epoch = await world.epoch(topic);
+    const older = one.rebases.rebase(TENANT, topic, 'expired', epoch - 1);
+    const newer = one.rebases.rebase(TENANT, topic, 'seq-taken', epoch);
+    await Promise.all([older, newer]);
+    expect(await world.epoch(topic)).toBe(epoch + 1);
+    expect(await inspect(topic)).toMatchObject({ doubt: null, epoch: epoch + 1 });
+  });
+
   it('of two nodes at once ends in one counter in the newest epoch', async () => {
     for (let round = 0; round < 5; round += 1) {
       const topic = await world.group();

@@ -30,9 +30,14 @@ function stage() {
   let sightsOf = async (uids: UserId[]) => new Map<UserId, PresenceSight>(uids.map((uid) => [uid, FULL_SIGHT]));
   /** From now on sights are answered one by one, by the functions that are returned. */
   const holdSights = () => {
-    const asked: ((sight: PresenceSight) => void)[] = [];
+    const asked: ((sight: PresenceSight | Error) => void)[] = [];
     sightsOf = (uids) =>
-      new Promise((resolve) => asked.push((sight) => resolve(new Map(uids.map((uid) => [uid, sight])))));
+      new Promise((resolve, reject) =>
+        asked.push((sight) => {
+          if (sight instanceof Error) reject(sight);
+          else resolve(new Map(uids.map((uid) => [uid, sight])));
+        }),
+      );
     return asked;
   };
   const announcer = { onChanges: (listener: typeof hear) => (hear = listener) };
@@ -172,6 +177,45 @@ describe('watches', () => {
     await again;
     hear(change(true, 501));
     expect(told).toEqual(['a:offline', 'a:online']);
+    watches.onApplicationShutdown();
+  });
+
+  it('after a gap what may be seen is read anew, too, and again until that succeeds', async () => {
+    const { watches, told, client, answer, turn, hear, holdSights } = stage();
+    const watching = watches.watch(client('a'), [ALICE]);
+    await answer(stateOf(true, 1));
+    await watching;
+    const asked = holdSights();
+    const again = watches.recheckAll(true);
+    asked[0](NO_SIGHT);
+    await answer(stateOf(true, 1));
+    await again;
+    hear(change(false, 2));
+    expect(told).toEqual(['a:hidden']);
+    // One without a gap reads states alone.
+    const states = watches.recheckAll();
+    await answer(stateOf(false, 2));
+    await states;
+    expect(asked).toHaveLength(1);
+    await turn();
+    watches.onApplicationShutdown();
+  });
+
+  it('sights that could not be read after a gap are read with the next recheck', async () => {
+    const { watches, told, client, answer, holdSights } = stage();
+    const watching = watches.watch(client('a'), [ALICE]);
+    await answer(stateOf(true, 1));
+    await watching;
+    const asked = holdSights();
+    const failing = watches.recheckAll(true);
+    asked[0](new Error('the database is away'));
+    await failing;
+    expect(told).toEqual([]);
+    const again = watches.recheckAll();
+    asked[1](NO_SIGHT);
+    await answer(stateOf(true, 1));
+    await again;
+    expect(told).toEqual(['a:hidden']);
     watches.onApplicationShutdown();
   });
 
