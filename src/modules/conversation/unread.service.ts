@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { ConversationRedis, type CachedUnread } from './conversation.redis.js';
-import { UnreadStore, type Unread, type UnreadState } from './unread.store.js';
+import { UnreadStore, type Counted, type Unread, type UnreadState } from './unread.store.js';
 
 const NONE: Unread = { unread: 0, mentioned: false };
 
 /**
  * How many messages a user has not read. Nothing is counted up or down when somebody sends: a count is kept with the state
- * it was made for and is made anew when that has changed, so it is always what a recount would give.
+ * it was made for and is made anew when that has changed, so it is always what a recount would give. While a message below
+ * the newest one is still on its way no count is kept.
  */
 @Injectable()
 export class UnreadService {
@@ -26,12 +27,12 @@ export class UnreadService {
     const asked = topics.filter((topic) => !isRead(states.get(topic)!));
     const kept = await this.kept(tenant, uid, asked, states);
     const stale = asked.filter((topic) => !kept.has(topic));
-    const fresh = stale.length === 0 ? new Map<Topic, Unread>() : await this.store.count(tenant, uid, stale);
-    const counts = new Map(stale.map((topic) => [topic, { ...(fresh.get(topic) ?? NONE), state: states.get(topic)! }]));
-    this.keep(tenant, uid, counts);
+    const fresh = stale.length === 0 ? new Map<Topic, Counted>() : await this.store.count(tenant, uid, stale);
+    const whole = [...fresh].filter(([, { isWhole }]) => isWhole);
+    this.keep(tenant, uid, new Map(whole.map(([topic, count]) => [topic, { ...count, state: states.get(topic)! }])));
     return new Map<Topic, Unread>([
-      ...nothing.map((topic) => [topic, NONE] as const),
-      ...[...kept, ...counts].map(([topic, { unread, mentioned }]) => [topic, { unread, mentioned }] as const),
+      ...[...nothing, ...stale].map((topic) => [topic, NONE] as const),
+      ...[...kept, ...fresh].map(([topic, { unread, mentioned }]) => [topic, { unread, mentioned }] as const),
     ]);
   }
 

@@ -10,9 +10,18 @@ export interface Unread {
   readonly mentioned: boolean;
 }
 
+/** A count as it was made. */
+export interface Counted extends Unread {
+  /**
+   * Is every number up to the newest one stored? Messages commit in any order: one that is still on its way below the head
+   * changes the count and no part of the state.
+   */
+  readonly isWhole: boolean;
+}
+
 /**
- * All that a count depends on. Each of its parts only ever grows, so a count that was made after a state was read, and is
- * found under the very same state again, is still the count.
+ * All that a count depends on, once no number below the head is on its way. Each of its parts only ever grows, so a whole
+ * count that was made after a state was read, and is found under the very same state again, is still the count.
  */
 export interface UnreadState {
   readonly head: number;
@@ -34,10 +43,15 @@ interface CountRow {
   readonly topic: Topic;
   readonly unread: string;
   readonly mentioned: string | null;
+  /** Rows above where counting began, and how many there are when none is missing. */
+  readonly found: string;
+  readonly span: string;
 }
 
-const COUNTED = `m.from_user <> ? AND m.status = 'normal' AND h.uid IS NULL`;
-const COLUMNS = `m.topic, COUNT(*) AS unread, SUM(m.mention_all = 1 OR m.mentioned_user_ids LIKE ?) AS mentioned`;
+const COUNTED = `(m.from_user <> ? AND m.status = 'normal' AND h.uid IS NULL)`;
+const MENTIONS = `(m.mention_all = 1 OR m.mentioned_user_ids LIKE ?)`;
+const COLUMNS = `m.topic, SUM(${COUNTED}) AS unread, SUM(${COUNTED} AND ${MENTIONS}) AS mentioned, COUNT(*) AS found`;
+const READ = 'COALESCE(c.read_seq, 0)';
 const OWN = `
   LEFT JOIN im_topic_cursors c ON c.uid = ? AND c.topic = m.topic
   LEFT JOIN im_message_hides h ON h.uid = ? AND h.topic = m.topic AND h.seqid = m.seqid`;
@@ -86,30 +100,31 @@ export class UnreadStore {
     );
   }
 
-  /** Counts now; conversations without unread messages are missing. */
-  async count(tenant: TenantId, uid: UserId, topics: readonly Topic[]): Promise<Map<Topic, Unread>> {
+  /** Counts now; conversations without a message above what was read are missing. */
+  async count(tenant: TenantId, uid: UserId, topics: readonly Topic[]): Promise<Map<Topic, Counted>> {
     const direct = topics.filter(isDirect);
     const groups = topics.filter((topic) => !isDirect(topic));
-    const [me, mention] = [BigInt(uid), `%"${uid}"%`];
+    const me = BigInt(uid);
+    const columns = [me, me, `%"${uid}"%`];
     const rows = await this.tenants.run(tenant, (db) =>
       Promise.all([
         counted(db, groups, [
-          `SELECT ${COLUMNS} FROM im_group_members g
+          `SELECT ${COLUMNS}, MAX(m.seqid) - MAX(GREATEST(g.joined_seq, ${READ})) AS span FROM im_group_members g
            JOIN im_group_messages m ON m.topic = CONCAT('grp_', g.group_id) AND m.seqid > g.joined_seq ${OWN}
-           WHERE g.uid = ? AND g.state = 'active' AND m.topic IN (?) AND m.seqid > COALESCE(c.read_seq, 0) AND ${COUNTED}
-           GROUP BY m.topic`,
-          [mention, me, me, me, groups, me],
+           WHERE g.uid = ? AND g.state = 'active' AND m.topic IN (?) AND m.seqid > ${READ} GROUP BY m.topic`,
+          [...columns, me, me, me, groups],
         ]),
         counted(db, direct, [
-          `SELECT ${COLUMNS} FROM im_messages m ${OWN}
-           WHERE m.topic IN (?) AND m.seqid > COALESCE(c.read_seq, 0) AND ${COUNTED} GROUP BY m.topic`,
-          [mention, me, me, direct, me],
+          `SELECT ${COLUMNS}, MAX(m.seqid) - MAX(${READ}) AS span FROM im_messages m ${OWN}
+           WHERE m.topic IN (?) AND m.seqid > ${READ} GROUP BY m.topic`,
+          [...columns, me, me, direct],
         ]),
       ]),
     );
     return new Map(
-      rows.flat().map(({ topic, unread, mentioned }) => {
-        return [topic, { unread: Number(unread), mentioned: Number(mentioned ?? 0) > 0 }];
+      rows.flat().map(({ topic, unread, mentioned, found, span }) => {
+        const isWhole = Number(found) === Number(span);
+        return [topic, { unread: Number(unread), mentioned: Number(mentioned ?? 0) > 0, isWhole }];
       }),
     );
   }

@@ -28,10 +28,11 @@ interface Unread {
 let stage: Stage;
 let nodes: TestNode[];
 let round = 0;
+let tenant: string;
 
 beforeAll(async () => {
   stage = await Stage.open();
-  await stage.tenant('demo', ['nobody'], { recallWindowSeconds: 600 });
+  tenant = await stage.tenant('demo', ['nobody'], { recallWindowSeconds: 600 });
   nodes = [await stage.inProcess(), await stage.inProcess()];
 }, 60_000);
 afterAll(() => stage.close());
@@ -79,6 +80,26 @@ class World {
 
   rest<T>(user: number, node: number, method: string, path: string, body?: unknown): Promise<{ body: T }> {
     return stage.call<T>(nodes[node], method, path, { token: this.users[user].accessToken, body });
+  }
+
+  /** By the operator, for everyone. */
+  async block(topic: string, seq: number): Promise<void> {
+    const path = `/v1/admin/tenants/${tenant}/topics/${topic}/messages/${seq}/block`;
+    await stage.call(nodes[1], 'POST', path, { token: stage.environment.ADMIN_TOKEN, body: {} });
+  }
+
+  /** Between the first two users. */
+  async quarrel(user: number, begins: boolean): Promise<void> {
+    const { uid } = this.users[1 - user];
+    if (begins) await this.rest(user, 0, 'POST', '/v1/im/relations/blocklist', { uid });
+    else await this.rest(user, 1, 'DELETE', `/v1/im/relations/blocklist/${uid}`);
+  }
+
+  /** Out of the group, and let in again the next time that he is added. */
+  async ban(owner: number, topic: string, user: number): Promise<void> {
+    const { uid } = this.users[user];
+    await this.rest(owner, 0, 'POST', `/v1/im/groups/${topic}/bans`, { uid });
+    await this.rest(owner, 1, 'DELETE', `/v1/im/groups/${topic}/bans/${uid}`);
   }
 
   /** Counted from the rows alone, by the words of the rule: of each user and each topic. */
@@ -156,6 +177,10 @@ const action = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('hide'), user, topic, n: seq }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave'), user, topic, n: fc.constant(0) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('add'), user, topic, n: fc.constant(0) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('edit'), user, topic, n: seq }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('ban'), user, topic, n: fc.constant(0) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('block'), user, topic, n: seq }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('quarrel'), user, topic, n: fc.nat({ max: 1 }) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('check'), user, topic, n: fc.constant(0) }) },
 );
 
@@ -173,6 +198,19 @@ async function act(
     case 'recall':
     case 'remove':
       return void (await world.emit(user, `message:${kind}`, { topic: name, seq: n }));
+    case 'edit':
+      return void (await world.emit(user, 'message:edit', {
+        ...{ topic: name, seq: n, version: 1 },
+        content: { text: 'edited' },
+      }));
+    case 'block':
+      return world.block(name, n);
+    case 'quarrel':
+      // The sides of the private chat: one blocks the other, or ends it.
+      return world.quarrel(user % 2, n === 0);
+    case 'ban':
+      if (topic === 2) return;
+      return world.ban(owner, name, user);
     case 'hide':
       return void (await world.emit(user, 'message:delete', { topic: name, seqs: [n] }));
     case 'leave':
@@ -223,5 +261,20 @@ describe('unread messages', () => {
         error: { code: 'VALIDATION_FAILED' },
       });
     }
+  });
+
+  it('count a message that commits after a later one, also when they were counted in between', async () => {
+    const world = await World.make();
+    const [group] = world.topics;
+    for (let n = 0; n < 3; n += 1) await world.send(1, group, 0);
+    // The second one as it is for others before it commits: not there.
+    const late = 'FROM im_group_messages WHERE topic = ? AND seqid = 2';
+    const [row] = await stage.sql<Record<string, unknown>>('demo', `SELECT * ${late}`, [group]);
+    await stage.sql('demo', `DELETE ${late}`, [group]);
+    const unread = (node: number): Promise<{ body: object }> => world.rest<object>(0, node, 'GET', '/v1/im/unread');
+    for (const node of [0, 1, 0, 1]) expect((await unread(node)).body).toMatchObject({ totalUnread: 2 });
+    await stage.sql('demo', 'INSERT INTO im_group_messages SET ?', [row]);
+    for (const node of [0, 1]) expect((await unread(node)).body).toMatchObject({ totalUnread: 3 });
+    await world.check();
   });
 });
