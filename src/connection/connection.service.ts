@@ -61,7 +61,11 @@ export class ConnectionService implements OnApplicationBootstrap {
     forgetHandshake(client);
     this.local.add(client);
     this.connections.set(this.local.size);
-    client.on('disconnect', () => this.closed(client));
+    client.on('disconnect', () => {
+      this.closed(client);
+      // A client that leaves the namespace leaves: without it the connection serves nothing, and nothing would end it.
+      client.conn.close();
+    });
     this.router.attach(client);
     this.closing.closeAtExpiry(client);
     const { tenant, uid, sessionId } = client.data.actor;

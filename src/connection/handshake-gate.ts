@@ -21,8 +21,8 @@ export class HandshakeGate {
   private readonly limit: number;
   private readonly refusals;
   private opening = 0;
-  /** Turned away and expected back. */
-  private owed = 0;
+  /** Turned away and expected back, by the second at which they were told to come. */
+  private readonly owedAt = new Map<number, number>();
   private eachMs = FIRST_GUESS_MS;
   private lastDoneAtMs = 0;
 
@@ -45,11 +45,9 @@ export class HandshakeGate {
   enter(): () => void {
     // A node that drains turns everybody away: its clients are on their way to the others.
     if (this.opening >= this.limit || !this.readiness.accepting) {
-      this.owed += 1;
       this.refusals.inc();
-      throw new AppError('OVERLOADED', { retryAfterMs: this.comeBackAfterMs() });
+      throw new AppError('OVERLOADED', { retryAfterMs: this.comeBackAfterMs(performance.now()) });
     }
-    this.owed = Math.max(0, this.owed - 1);
     return this.hold();
   }
 
@@ -65,9 +63,22 @@ export class HandshakeGate {
     };
   }
 
-  private comeBackAfterMs(): number {
-    const workMs = (this.owed + this.opening) * this.eachMs;
-    return Math.floor(Math.min(LATEST_MS, SOONEST_MS + Math.random() * Math.max(SOONEST_MS, workMs)));
+  private comeBackAfterMs(nowMs: number): number {
+    const workMs = (this.owed(nowMs) + 1 + this.opening) * this.eachMs;
+    const afterMs = Math.floor(Math.min(LATEST_MS, SOONEST_MS + Math.random() * Math.max(SOONEST_MS, workMs)));
+    const second = Math.ceil((nowMs + afterMs) / 1000);
+    this.owedAt.set(second, (this.owedAt.get(second) ?? 0) + 1);
+    return afterMs;
+  }
+
+  /** Whoever should have come by now has come, and counts as whatever became of him, or stays away. */
+  private owed(nowMs: number): number {
+    let sum = 0;
+    for (const [second, count] of this.owedAt) {
+      if (second * 1000 <= nowMs) this.owedAt.delete(second);
+      else sum += count;
+    }
+    return sum;
   }
 
   /** Between two that end while others wait lies what one takes. */

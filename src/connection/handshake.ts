@@ -15,6 +15,8 @@ import { HandshakeGate } from './handshake-gate.js';
 
 const MAX_USER_AGENT = 128;
 const MAX_KNOWN_AGENTS = 1_000;
+/** Its Socket.IO client is let in or waits for it: one connection carries one. */
+const taken = new WeakSet<object>();
 const agents = new Map<string, string>();
 
 /** One string for all that say the same: there are many connections and few kinds of client. */
@@ -60,9 +62,18 @@ export class Handshake {
 
   /** Socket.IO middleware: a refusal becomes a `connect_error` whose `data` is the error object. */
   readonly middleware = (client: ClientSocket, next: (error?: Error) => void): void => {
+    const { conn } = client;
+    // Socket.IO would let a client in once for each CONNECT that comes before the first is answered.
+    if (taken.has(conn)) {
+      conn.close();
+      next(handshakeError(new AppError('VALIDATION_FAILED', { message: 'One connection carries one client.' })));
+      return;
+    }
+    taken.add(conn);
     this.admit(client).then(
       () => next(),
       (thrown: unknown) => {
+        taken.delete(conn);
         const error = toAppError(thrown);
         if (error.code === 'INTERNAL') this.log.error({ err: errorText(thrown) }, 'a handshake failed');
         next(handshakeError(error));

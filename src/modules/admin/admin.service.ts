@@ -11,6 +11,12 @@ import { TenantService } from '../tenant/tenant.service.js';
 import type { NewTenant, Tenant, TenantChange } from '../tenant/tenant.types.js';
 import type { AuditView, NodesView, TenantView } from './dto/admin.dto.js';
 
+/** Bounds of the waits for the control database, in statements: a new tenant also waits for others and for its migrations. */
+const CREATE_STATEMENTS = 60;
+const CHANGE_STATEMENTS = 3;
+
+type TenantProvisioning = ReturnType<TenantService['provisioning']>;
+
 /** What an operator does and sees. Every change is audited in its own transaction and counts on all nodes within a second. */
 @Injectable()
 export class AdminService {
@@ -37,14 +43,14 @@ export class AdminService {
 
   /** @throws AppError VALIDATION_FAILED, CONFLICT, IN_PROGRESS */
   async createTenant(request: NewTenant, by: Operator): Promise<TenantView> {
-    const id = await (await this.provisioning()).create(request, by);
+    const id = await this.provisioning(CREATE_STATEMENTS, (provisioning) => provisioning.create(request, by));
     await this.known.announce();
     return this.tenant(id);
   }
 
   /** Told to all nodes also when nothing was different: the operator may repeat what a node did not hear. */
   async changeTenant(id: string, change: TenantChange, by: Operator): Promise<TenantView> {
-    await (await this.provisioning()).change({ id }, change, by);
+    await this.provisioning(CHANGE_STATEMENTS, (provisioning) => provisioning.change({ id }, change, by));
     await this.known.announce();
     return this.tenant(id);
   }
@@ -54,8 +60,7 @@ export class AdminService {
   }
 
   async audit(beforeId: string | null, limit: number): Promise<AuditView[]> {
-    const { manager } = await this.control.source();
-    const rows = await this.log.list(manager, beforeId, limit);
+    const rows = await this.control.run(({ manager }) => this.log.list(manager, beforeId, limit));
     return rows.map(({ detail, createdAt, ...row }) => ({
       ...row,
       detail: detail === null ? null : (JSON.parse(detail) as object),
@@ -68,9 +73,9 @@ export class AdminService {
     return { items: await this.presence.describeNodes(), nodeId: this.presence.nodeId };
   }
 
-  private async provisioning() {
+  private provisioning<T>(statements: number, work: (provisioning: TenantProvisioning) => Promise<T>): Promise<T> {
     const schemas = { control: this.controlSchema, tenant: this.tenantSchema };
-    return this.known.provisioning(await this.control.source(), this.env, schemas);
+    return this.control.run((source) => work(this.known.provisioning(source, this.env, schemas)), statements);
   }
 }
 

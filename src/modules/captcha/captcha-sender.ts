@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import { addressGroup } from '../../platform/http/client-address.js';
+import type { TenantId } from '../../platform/ids/ids.js';
 import { Metrics } from '../../platform/observe/metrics.js';
-import { RateLimiter } from '../../platform/redis/rate-limiter.js';
+import { RateLimiter, type Use } from '../../platform/redis/rate-limiter.js';
 import { SmsService } from '../sms/sms.service.js';
 import type { Tenant } from '../tenant/tenant.types.js';
 import { CaptchaSecrets, publicId, type CaptchaSubject } from './captcha-secrets.js';
@@ -22,6 +23,8 @@ interface Claimed {
   readonly subject: CaptchaSubject;
   readonly asker: Asker;
 }
+
+const DAY_BUDGET = ['captcha_day', 'all'] as const;
 
 /** From the request for a code to the message on its way. Everything is counted before it is sent. */
 @Injectable()
@@ -66,8 +69,8 @@ export class CaptchaSender {
     }
     // 3. Write, 4. send, 5. confirm
     const code = this.secrets.newCode();
-    await this.write(tenant, request, claimed, code);
-    await this.dispatch(claimed, phone, code);
+    const ofDay = await this.write(tenant, request, claimed, code);
+    await this.dispatch(claimed, phone, code, ofDay);
     await this.confirm(claimed);
     return { ticket: ticketOf(tenant, claimed.id, this.redis.resendMs, this.redis.lifeMs), isNew: true };
   }
@@ -83,36 +86,52 @@ export class CaptchaSender {
     };
   }
 
-  /** Nothing was sent when this fails: the phone gets its use back. */
-  private async write(tenant: Tenant, request: CaptchaRequest, claimed: Claimed, code: string): Promise<void> {
+  /**
+   * Nothing was sent when this fails: the phone gets its use back, and the tenant's day.
+   * @returns the use of the tenant's day
+   */
+  private async write(tenant: Tenant, request: CaptchaRequest, claimed: Claimed, code: string): Promise<Use> {
     const { id, subject, asker } = claimed;
+    let ofDay: Use | null = null;
     try {
-      await this.takeBudgets(tenant, request);
+      ofDay = await this.takeBudgets(tenant, request);
       const codeHash = this.secrets.codeHash(tenant.id, id, code);
       const lifeMs = this.redis.lifeMs;
       const waitMs = await this.store.create({ id, subject, uid: request.uid ?? null, codeHash, lifeMs });
       if (waitMs !== null) throw limited(waitMs);
+      return ofDay;
     } catch (error) {
       await this.redis.release(subject, id, asker.address);
+      await this.giveBack(tenant.id, ofDay);
       throw error;
     }
   }
 
-  private async takeBudgets(tenant: Tenant, { address, deviceId }: CaptchaRequest): Promise<void> {
-    const take = (what: string, subject: string, most: number, seconds: number): Promise<void> =>
+  /**
+   * Address and device are counted by the request, whatever becomes of it: refusals of the provider can be provoked, by
+   * numbers that are none, and each costs a call of it. The tenant's day bounds the bill, and only what was sent is paid.
+   */
+  private async takeBudgets(tenant: Tenant, { address, deviceId }: CaptchaRequest): Promise<Use> {
+    const take = (what: string, subject: string, most: number, seconds: number): Promise<Use> =>
       this.limiter.take(tenant.id, what, subject, most, seconds);
     const { smsPerAddressHourly, smsPerDay } = tenant.settings;
     await take('captcha_address', addressGroup(address), smsPerAddressHourly, HOUR_SECONDS);
     if (deviceId !== undefined) await take('captcha_device', deviceId, PER_DEVICE_HOURLY, HOUR_SECONDS);
-    await take('captcha_day', 'all', smsPerDay, DAY_SECONDS);
+    return take(...DAY_BUDGET, smsPerDay, DAY_SECONDS);
+  }
+
+  /** Best effort: what is not given back is there again tomorrow. */
+  private async giveBack(tenant: TenantId, ofDay: Use | null): Promise<void> {
+    if (ofDay) await this.limiter.giveBack(tenant, ...DAY_BUDGET, ofDay).catch(() => undefined);
   }
 
   /** A message of unknown outcome may arrive: its code is good, and it counts. */
-  private async dispatch({ id, subject, asker }: Claimed, phone: string, code: string): Promise<void> {
+  private async dispatch({ id, subject, asker }: Claimed, phone: string, code: string, ofDay: Use): Promise<void> {
     try {
       await this.sms.sendCode(subject.tenant, { phone, code });
     } catch (error) {
       await this.redis.release(subject, id, asker.address);
+      await this.giveBack(subject.tenant, ofDay);
       // Without it the row stays "created", which is good for nothing either, but counts.
       await this.store.markUnsent({ tenant: subject.tenant, id }).catch(() => undefined);
       throw error;

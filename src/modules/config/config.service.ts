@@ -128,8 +128,8 @@ export class ConfigChanges {
 
   /** Everything that is stored, also what is switched off; secrets by name alone. */
   async listThirdParties(): Promise<ThirdPartyInfo[]> {
-    const { manager } = await this.control.source();
-    return (await store.readThirdParties(manager)).map((row) => this.infoOf(row));
+    const rows = await this.readThirdParties();
+    return rows.map((row) => this.infoOf(row));
   }
 
   /** @param tenant `0`: for all tenants without settings of their own */
@@ -156,8 +156,7 @@ export class ConfigChanges {
    * @returns how many rows that were
    */
   async reseal(by: Operator): Promise<number> {
-    const { manager } = await this.control.source();
-    const rows = (await store.readThirdParties(manager)).filter(
+    const rows = (await this.readThirdParties()).filter(
       (row) => row.secrets !== null && this.infoOf(row).keyId !== this.box.keyId,
     );
     const detail = { rows: rows.length, keyId: this.box.keyId };
@@ -170,6 +169,10 @@ export class ConfigChanges {
     return rows.length;
   }
 
+  private readThirdParties(): Promise<store.ThirdPartyRow[]> {
+    return this.control.run(({ manager }) => store.readThirdParties(manager));
+  }
+
   private async change(
     by: Operator,
     action: string,
@@ -177,11 +180,12 @@ export class ConfigChanges {
     detail: object | undefined,
     write: (tx: Parameters<typeof store.writeDict>[0]) => Promise<void>,
   ): Promise<void> {
-    const source = await this.control.source();
-    await source.transaction(async (tx) => {
-      await write(tx);
-      await this.audit.record(tx, by, { action, target, detail });
-    });
+    await this.control.run((source) =>
+      source.transaction(async (tx) => {
+        await write(tx);
+        await this.audit.record(tx, by, { action, target, detail });
+      }),
+    );
     await this.tenants.announce();
   }
 

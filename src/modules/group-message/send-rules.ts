@@ -39,7 +39,16 @@ export class SendRules {
     }
     if (draft.mentionAll) {
       const subject = `${draft.topic}:${actor.uid}`;
-      await this.limiter.take(actor.tenant, 'mention-all', subject, MENTION_ALL_PER_HOUR, HOUR_SECONDS);
+      // One id is one message, however often it is sent again.
+      const { clientMsgId } = draft;
+      await this.limiter.takeOnce(
+        actor.tenant,
+        'mention-all',
+        subject,
+        clientMsgId,
+        MENTION_ALL_PER_HOUR,
+        HOUR_SECONDS,
+      );
     }
   }
 }

@@ -94,7 +94,7 @@ export class GroupAnnouncementsService {
   /** Its versions are kept. @throws AppError NOT_FOUND */
   async remove(actor: Actor, topic: Topic, id: string): Promise<void> {
     await this.changes.run(actor, topic, async ({ tx, group, permit, audit }) => {
-      await permit('announce');
+      await permit('keepAnnouncements');
       if (!(await announcementIn(tx, group.id, id))) throw new AppError('NOT_FOUND');
       await deleteAnnouncement(tx, group.id, id);
       await audit('group.announcement.delete', { id });
@@ -167,7 +167,7 @@ export class GroupAnnouncementsService {
   }> {
     const name = JSON.stringify(['confirms', actor.tenant, topic, id, state]);
     const after = cursor === undefined ? '0' : this.cursors.read(name, cursor);
-    const { rows, count } = await this.readOne(actor, topic, id, 'announce', async (db) => ({
+    const { rows, count } = await this.readOne(actor, topic, id, 'keepAnnouncements', async (db) => ({
       rows: await selectConfirms(db, id, state, { after, limit: limit + 1 }),
       count: await countConfirms(db, id),
     }));

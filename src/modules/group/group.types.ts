@@ -47,6 +47,7 @@ export type GroupAction =
   | 'reviewJoins'
   | 'invite'
   | 'announce'
+  | 'keepAnnouncements'
   | 'confirm';
 
 interface Rule {
@@ -55,6 +56,8 @@ interface Rule {
   readonly member: ErrorCode | null;
   /** Does a mute forbid it? True for whatever speaks to the group. */
   readonly speaks: boolean;
+  /** The setting of the group that opens it to members is that of this action. */
+  readonly openedAs?: GroupAction;
 }
 
 const everyone = { owner: null, admin: null, member: null, speaks: false } as const;
@@ -87,7 +90,9 @@ const RULES: Readonly<Record<GroupAction, Rule>> = {
   reviewJoins: admins,
   // Settings of the group open these two to members.
   invite: admins,
-  announce: admins,
+  announce: { ...admins, speaks: true },
+  // Taking one down and looking who has confirmed it say nothing.
+  keepAnnouncements: { ...admins, openedAs: 'announce' },
   confirm: everyone,
 };
 
@@ -100,7 +105,7 @@ export function decide(access: GroupAccess, action: GroupAction, nowMs: number):
   if (access.groupState === 'missing' || access.role === null) return 'NOT_MEMBER';
   if (access.groupState === 'dismissed') return 'GROUP_DISMISSED';
   const rule = RULES[action];
-  const opened = access.role === 'member' && access.membersMay?.includes(action) === true;
+  const opened = access.role === 'member' && access.membersMay?.includes(rule.openedAs ?? action) === true;
   if (rule[access.role] !== null && !opened) return rule[access.role];
   return rule.speaks && isMuted(access, access.role, nowMs) ? 'MUTED' : null;
 }

@@ -1,3 +1,4 @@
+import { isReference } from '../../platform/http/rules.js';
 import { isSeq } from '../../platform/ids/ids.js';
 import { jsonDepth } from '../../platform/ids/plain-json.js';
 import type { ContentProblem, MessageType } from '../group-message/group-message.types.js';
@@ -34,6 +35,8 @@ const isString = (max: number): Check =>
     (value) => typeof value === 'string' && value.length > 0 && value.length <= max,
     `must be a string of 1 to ${max}`,
   );
+const isKey: Check = (value) =>
+  isString(512)(value) ?? (isReference(value) ? null : 'must be an object key such as "a/b.png"');
 const isCount = must((value) => isSeq(value), 'must be a whole number');
 const isObject = must(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -45,11 +48,22 @@ const isText = must(
 );
 const anything: Check = () => null;
 
+/** Where links of a text may lead, if not into the application. Others (`javascript:`) would be carried out by a click. */
+const LINK = /^(https?:\/\/|mailto:|tel:)[^\p{Cc}\s]+$/iu;
+const isLink = (link: unknown): boolean => typeof link === 'string' && (LINK.test(link) || isReference(link));
+
+/** Free JSON; what it names `url` or `href` is a link. */
+const isEntityData: Check = (value) => {
+  const { url, href } = (value ?? {}) as Record<string, unknown>;
+  const links = [url, href].filter((link) => link !== undefined);
+  return links.every(isLink) ? null : 'has a link that is neither https://, http://, mailto:, tel: nor a path';
+};
+
 const ENTITY: Record<string, Field> = {
   type: required(isString(64)),
   offset: required(isCount),
   length: required(isCount),
-  data: optional(anything),
+  data: optional(isEntityData),
 };
 
 const isEntities: Check = (value) => {
@@ -63,14 +77,14 @@ const isEntities: Check = (value) => {
 };
 
 const MEDIA: Record<string, Field> = {
-  objectKey: required(isString(512)),
+  objectKey: required(isKey),
   name: optional(isString(255)),
   mime: required(isString(127)),
   size: required(isCount),
   width: optional(isCount),
   height: optional(isCount),
   durationMs: optional(isCount),
-  thumbKey: optional(isString(512)),
+  thumbKey: optional(isKey),
 };
 
 /** Content by type, as the protocol page lists it. */

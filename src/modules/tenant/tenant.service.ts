@@ -160,9 +160,10 @@ export class TenantService implements TenantConnections, OnModuleInit, OnApplica
 
   private async reloadOnce(): Promise<boolean> {
     try {
-      const source = await this.control.source();
-      const rows = await source.getRepository(TenantEntity).find();
-      const takes = await Promise.all(this.parts.map((part) => part(source)));
+      const { rows, takes } = await this.control.run(async (source) => ({
+        rows: await source.getRepository(TenantEntity).find(),
+        takes: await Promise.all(this.parts.map((part) => part(source))),
+      }));
       for (const take of takes) take();
       this.take(rows);
       this.refreshes.inc({ result: 'ok' });

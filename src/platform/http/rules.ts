@@ -102,6 +102,37 @@ export function IsLine(min: number, max: number): PropertyDecorator {
   );
 }
 
+/** A scheme that a browser would carry out or fetch, or a host without one. */
+const SCHEME = /^[\s]*[a-z][a-z0-9+.-]*:|^[/\\]/i;
+/** What ends an attribute or an address in a page, and what some browsers read as a slash. */
+const UNSAFE = /[\s"'<>`\\]/u;
+
+/**
+ * An address that a page may show: `http(s)://…` without a user in it, or the key of a stored object (`a/b.png`), which
+ * has no scheme, no `..` and does not begin with a slash. Never `javascript:`, `data:` or the like.
+ */
+export function isReference(value: unknown): boolean {
+  if (typeof value !== 'string' || value === '' || CONTROL.test(value) || LONE_SURROGATE.test(value)) return false;
+  if (UNSAFE.test(value)) return false;
+  if (/^https?:\/\//i.test(value)) {
+    const url = URL.canParse(value) ? new URL(value) : null;
+    return url !== null && url.hostname !== '' && url.username === '' && url.password === '';
+  }
+  return !SCHEME.test(value) && !value.split('/').includes('..');
+}
+
+/** The picture of a user or group: nothing, or as `isReference`, of at most `max` characters. */
+export function IsPicture(max: number): PropertyDecorator {
+  return applyDecorators(
+    IsLine(0, max),
+    rule(
+      'isPicture',
+      'must be a URL that begins with https:// or http://, or an object key such as "avatars/1.png"',
+      (value) => value === '' || isReference(value),
+    ),
+  );
+}
+
 /** Absent is fine; null is not (unlike `IsOptional`). */
 export const IfGiven = (): PropertyDecorator => ValidateIf((_object, value) => value !== undefined);
 

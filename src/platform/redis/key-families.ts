@@ -261,7 +261,7 @@ export const KEY_FAMILIES = {
   },
   rate: {
     pattern: '<t>:rate:{<what>:<subject>}',
-    type: 'string (window) or hash tokens, at (bucket)',
+    type: 'string or set of uses (window), or hash tokens, at (bucket)',
     ttl: 'the window, or until the bucket is full',
     owner: 'platform/redis',
     what: 'uses in the present window, or what is left of a budget; count and expiry are one script',

@@ -7,6 +7,7 @@ beforeAll(async () => {
     await stage.tenant('demo', ['alice'], { registration: 'open' });
     await stage.tenant('rival', ['alice'], { registration: 'open' });
     await stage.tenant('closed', ['alice']);
+    await stage.tenant('small', ['alice'], { smsPerDay: 2, smsPerAddressHourly: 4 });
   });
 }, 60_000);
 afterAll(() => phones.close());
@@ -197,6 +198,17 @@ describe('requests for codes', () => {
     expect(phones.sms.messages.filter(({ phone }) => phone === asker.phone)).toHaveLength(1);
   });
 
+  it('are answered with the same code for a client that changed networks, and for nobody else', async () => {
+    const asker = await phones.asker('demo');
+    const { captchaId, code } = await phones.code(asker, 'login');
+    const moved = { ...asker, address: newAddress() };
+    expect((await phones.send(moved, 'login')).body.captchaId).toBe(captchaId);
+    expect(phones.sms.messages.filter(({ phone }) => phone === asker.phone)).toHaveLength(1);
+    const stranger = await phones.asker('demo', { phone: asker.phone });
+    expect(await phones.send(stranger, 'login')).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
+    expect((await phones.verify(captchaId, code)).status).toBe(200);
+  });
+
   it('are five an hour for a phone and scene, two of them from one address', async () => {
     const asker = await phones.asker('demo');
     const from = async (address: string): Promise<number> => {
@@ -259,6 +271,28 @@ describe('requests for codes', () => {
 });
 
 describe('when the message cannot be sent', () => {
+  const refuse = async (address = newAddress()): Promise<number> => {
+    phones.sms.next(200, { Code: 'isv.MOBILE_NUMBER_ILLEGAL', Message: 'no', RequestId: '1' });
+    return (await phones.send(await phones.asker('small', { address }), 'login')).status;
+  };
+
+  it("nothing of the tenant's day is used up: a stranger cannot end it by numbers that are none", async () => {
+    for (let round = 0; round < 6; round += 1) expect(await refuse()).toBe(400);
+    const sent = async (): Promise<number> => (await phones.send(await phones.asker('small'), 'login')).status;
+    expect([await sent(), await sent(), await sent()]).toEqual([200, 200, 429]);
+    for (const key of await phones.keys('captcha_day')) expect(await phones.redis.ttl(key)).toBeGreaterThan(80_000);
+    for (const key of await phones.keys('captcha_day')) await phones.redis.del(key);
+  });
+
+  it('the address that asked is counted all the same: refusals cost calls of the provider', async () => {
+    const [address, calls] = [newAddress(), phones.sms.calls.length];
+    const statuses: number[] = [];
+    for (let round = 0; round < 4; round += 1) statuses.push(await refuse(address));
+    const over = await phones.send(await phones.asker('small', { address }), 'login');
+    expect([...statuses, over.status]).toEqual([400, 400, 400, 400, 429]);
+    expect(phones.sms.calls.length - calls).toBe(4);
+  });
+
   it.each([
     ['isv.MOBILE_NUMBER_ILLEGAL', 400, 'VALIDATION_FAILED'],
     ['isv.BUSINESS_LIMIT_CONTROL', 429, 'RATE_LIMITED'],

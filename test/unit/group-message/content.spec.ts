@@ -2,6 +2,7 @@ import { findContentProblem, findHeadProblem, MAX_TEXT_CODE_POINTS } from '../..
 import type { MessageType } from '../../../src/modules/group-message/group-message.types.js';
 
 const MEDIA = { objectKey: 'k', mime: 'image/png', size: 1 };
+const entityTo = (url: unknown): object => ({ type: 'link', offset: 0, length: 1, data: { url } });
 const nested = (depth: number): object => (depth === 0 ? {} : { a: nested(depth - 1) });
 
 describe('content', () => {
@@ -9,6 +10,13 @@ describe('content', () => {
     ['text', { text: 'hello' }],
     ['text', { text: '🐟'.repeat(MAX_TEXT_CODE_POINTS) }],
     ['text', { text: 'x', entities: [{ type: 'link', offset: 0, length: 1, data: { url: 'x' } }] }],
+    ['text', { text: 'x', entities: [{ type: 'b', offset: 0, length: 1, data: ['any', null] }] }],
+    [
+      'text',
+      { text: 'x', entities: [{ type: 'link', offset: 0, length: 1, data: { href: "https://x.example/a?b='c'" } }] },
+    ],
+    ['image', { ...MEDIA, objectKey: '图片/2026/1.png' }],
+    ['image', { ...MEDIA, objectKey: 'https://cdn.example/1.png' }],
     ['image', { ...MEDIA, name: 'a.png', width: 1, height: 2, thumbKey: 't' }],
     ['audio', { ...MEDIA, durationMs: 1_000 }],
     ['file', MEDIA],
@@ -33,6 +41,13 @@ describe('content', () => {
     ['text', { text: 'x', entities: [null] }, 'content.entities'],
     ['text', { text: 'x', entities: Array(501).fill({ type: 'a', offset: 0, length: 0 }) }, 'content.entities'],
     ['image', { ...MEDIA, objectKey: undefined }, 'content.objectKey'],
+    ['image', { ...MEDIA, objectKey: 'javascript:alert(1)' }, 'content.objectKey'],
+    ['image', { ...MEDIA, objectKey: '../secret' }, 'content.objectKey'],
+    ['image', { ...MEDIA, thumbKey: 'data:text/html,x' }, 'content.thumbKey'],
+    ['text', { text: 'x', entities: [entityTo('javascript:alert(1)')] }, 'content.entities'],
+    ['text', { text: 'x', entities: [entityTo(' JavaScript:alert(1)')] }, 'content.entities'],
+    ['text', { text: 'x', entities: [entityTo('data:text/html,x')] }, 'content.entities'],
+    ['text', { text: 'x', entities: [entityTo(5)] }, 'content.entities'],
     ['image', { ...MEDIA, size: '1' }, 'content.size'],
     ['image', { ...MEDIA, size: 2 ** 53 }, 'content.size'],
     ['image', { ...MEDIA, url: 'http://x' }, 'content.url'],

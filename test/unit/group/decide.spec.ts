@@ -45,6 +45,7 @@ const EXPECTED: Record<GroupAction, [ErrorCode | null, ErrorCode | null, ErrorCo
   reviewJoins: [null, null, 'FORBIDDEN'],
   invite: [null, null, 'FORBIDDEN'],
   announce: [null, null, 'FORBIDDEN'],
+  keepAnnouncements: [null, null, 'FORBIDDEN'],
   confirm: [null, null, null],
 };
 const ACTIONS = Object.keys(EXPECTED) as GroupAction[];
@@ -85,9 +86,21 @@ describe('decide', () => {
     expect(decide(access(null, { membersMay: ['invite'] }), 'invite', NOW)).toBe('NOT_MEMBER');
   });
 
+  it('lets no muted member or admin announce, also where members may; taking down is not speaking', () => {
+    const muted = { mutedUntilMs: NOW + 1, membersMay: ['announce'] as const };
+    expect(GROUP_ROLES.map((role) => decide(access(role, muted), 'announce', NOW))).toEqual([null, 'MUTED', 'MUTED']);
+    expect(GROUP_ROLES.map((role) => decide(access(role, muted), 'keepAnnouncements', NOW))).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    expect(decide(access('member', { muteAll: true, membersMay: ['announce'] }), 'announce', NOW)).toBe('MUTED');
+    expect(decide(access('member', { membersMay: ['announce'] }), 'announce', NOW)).toBeNull();
+  });
+
   it('mutes nothing but speaking', () => {
     const muted = access('member', { mutedUntilMs: NOW + 1, muteAll: true });
-    const speaking: GroupAction[] = ['send', 'mentionAll', 'edit'];
+    const speaking: GroupAction[] = ['send', 'mentionAll', 'edit', 'announce'];
     for (const action of ACTIONS.filter((name) => !speaking.includes(name))) {
       expect(decide(muted, action, NOW)).toBe(EXPECTED[action][2]);
     }

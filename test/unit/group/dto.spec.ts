@@ -2,6 +2,7 @@ import { validateDto } from '../../../src/platform/http/validation.js';
 import {
   AddMembersDto,
   CreateGroupDto,
+  PatchGroupDto,
   PatchGroupSettingsDto,
   PatchMemberDto,
   TransferGroupDto,
@@ -32,6 +33,8 @@ describe('bodies', () => {
     [CreateGroupDto, { name: 'a\ud800' }],
     [CreateGroupDto, { name: 'a', intro: 'a\u0000b' }],
     [CreateGroupDto, { name: 'a', avatar: null }],
+    [CreateGroupDto, { name: 'a', avatar: 'javascript:alert(1)' }],
+    [PatchGroupDto, { avatar: 'data:text/html,x' }],
     [CreateGroupDto, { name: 'a', type: 'room' }],
     [CreateGroupDto, { name: 'a', memberUids: '1' }],
     [CreateGroupDto, { name: 'a', memberUids: [1] }],

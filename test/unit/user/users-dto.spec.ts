@@ -1,5 +1,5 @@
 import { PatchMeDto, UsersQuery } from '../../../src/modules/user/dto/users.dto.js';
-import { isLine } from '../../../src/platform/http/rules.js';
+import { isLine, isReference } from '../../../src/platform/http/rules.js';
 import { validateDto } from '../../../src/platform/http/validation.js';
 
 describe('a line of text', () => {
@@ -25,6 +25,44 @@ describe('a line of text', () => {
   ])('may not be %j', (text) => expect(isLine(text, 1, 64)).toBe(false));
 });
 
+describe('a reference to a picture', () => {
+  it.each([
+    'a.png',
+    'avatars/2026/1.png',
+    '头像/1.png',
+    'https://cdn.example/a.png?x=1#y',
+    'http://cdn.example:8080/a.png',
+    'HTTPS://CDN.example/a.png',
+  ])('may be %j', (value) => expect(isReference(value)).toBe(true));
+
+  it.each([
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    ' javascript:alert(1)',
+    'java\tscript:alert(1)',
+    '\u0001javascript:alert(1)',
+    'data:image/svg+xml,<svg onload=alert(1)>',
+    'vbscript:x',
+    'file:///etc/passwd',
+    'blob:https://x/1',
+    'ftp://x/a.png',
+    '//evil.example/a.png',
+    '/a.png',
+    '\\\\evil.example\\a.png',
+    'https:evil.example',
+    'https://',
+    'https://user:pass@evil.example/a.png',
+    'https://x.example/"onerror=alert(1)',
+    'a/../../b.png',
+    'a b.png',
+    '<b>',
+    '',
+    5,
+    null,
+    ['a.png'],
+  ])('may not be %j', (value) => expect(isReference(value)).toBe(false));
+});
+
 describe('a profile patch', () => {
   it.each([{}, { nickname: 'N' }, { avatar: '' }, { gender: null, region: null }, { gender: 'other' }])(
     'may be %j',
@@ -35,6 +73,8 @@ describe('a profile patch', () => {
     { nickname: null },
     { nickname: 1 },
     { avatar: null },
+    { avatar: 'javascript:alert(1)' },
+    { avatar: `https://x.example/${'a'.repeat(512)}` },
     { signature: { a: 1 } },
     { gender: 'x' },
     { region: '' },

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsBoolean, IsIn } from 'class-validator';
-import { IfGiven, IsLine } from '../../../platform/http/rules.js';
+import { IfGiven, IsLine, IsPicture } from '../../../platform/http/rules.js';
 import { EachIsId, IsId, IsText, IsTimeOrNull } from './rules.js';
 import type { WhoMay } from '../group.entity.js';
 
@@ -13,9 +13,9 @@ export class CreateGroupDto {
   @IsLine(1, 128)
   name: string;
 
-  @ApiPropertyOptional({ description: 'object key or URL of the picture, at most 512 characters' })
+  @ApiPropertyOptional({ description: 'object key or https:// or http:// URL of the picture, at most 512 characters' })
   @IfGiven()
-  @IsLine(0, 512)
+  @IsPicture(512)
   avatar?: string;
 
   @ApiPropertyOptional({ description: 'at most 1024 characters' })
@@ -37,9 +37,9 @@ export class PatchGroupDto {
   @IsLine(1, 128)
   name?: string;
 
-  @ApiPropertyOptional({ description: 'object key or URL of the picture, at most 512 characters' })
+  @ApiPropertyOptional({ description: 'object key or https:// or http:// URL of the picture, at most 512 characters' })
   @IfGiven()
-  @IsLine(0, 512)
+  @IsPicture(512)
   avatar?: string;
 
   @ApiPropertyOptional({ description: 'at most 1024 characters' })

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsObject, IsOptional, ValidateNested } from 'class-validator';
-import { IfGiven, IsId, IsLine } from '../../../platform/http/rules.js';
+import { IfGiven, IsId, IsLine, IsPicture } from '../../../platform/http/rules.js';
 import { AUDIENCES, GENDERS, UserView, type Audience } from '../user.types.js';
 
 const MAX_UIDS = 200;
@@ -39,9 +39,9 @@ export class PatchMeDto {
   @IsLine(1, 64)
   nickname?: string;
 
-  @ApiPropertyOptional({ description: 'object key or URL of the picture, at most 512 characters' })
+  @ApiPropertyOptional({ description: 'object key or https:// or http:// URL of the picture, at most 512 characters' })
   @IfGiven()
-  @IsLine(0, 512)
+  @IsPicture(512)
   avatar?: string;
 
   @ApiPropertyOptional({ description: 'at most 255 characters' })
