@@ -28,8 +28,10 @@ export class TenantChanges implements OnApplicationShutdown {
     this.sub = sub;
     sub.on('error', () => undefined);
     sub.on('message', reload);
-    sub.on('ready', reload);
-    sub.subscribe(channel).catch(() => undefined);
+    sub.on('ready', () => {
+      // Each time: one that was under way when a connection ended is not restored by the client library.
+      sub.subscribe(channel).then(reload, reload);
+    });
   }
 
   onApplicationShutdown(): void {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { ENV, type Env } from '../env/env.js';
 import { Logger } from '../observe/logger.js';
+import { Readiness } from '../observe/readiness.js';
 import { DeafnessProbe } from './deafness-probe.js';
 import { NodeIdentity } from './node-identity.js';
 import { createRedisClient, type RedisClient } from './redis-clients.js';
@@ -44,6 +45,8 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
   private readonly listeners = new Map<string, (payload: never) => void>();
   private readonly gapListeners: (() => void)[] = [];
   private inbox = '';
+  /** Inboxes of earlier ids that Redis may still send to. */
+  private readonly left = new Set<string>();
   private readonly probe = new DeafnessProbe(
     (token) => this.publish(this.identity.id, { probe: token }),
     () => {
@@ -58,20 +61,21 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
     private readonly scripts: RedisScripts,
     private readonly identity: NodeIdentity,
     private readonly log: Logger,
+    readiness: Readiness,
   ) {
+    // What others ask of a deaf node (to let a member leave, first of all) waits in vain.
+    readiness.require('inbox', () => this.probe.hears);
     this.sub = createRedisClient(env, 'sub');
     this.sub.on('error', () => undefined);
     this.sub.on('message', (_channel: string, text: string) => void this.receive(text));
     this.sub.on('ready', () => {
+      this.subscribe();
       for (const listener of this.gapListeners) listener();
     });
   }
 
   onModuleInit(): void {
     this.listen();
-    this.sub.subscribe(this.keys.of('nodeBroadcast', {})).catch((error: Error) => {
-      this.log.warn({ error: error.message }, 'the channel of all nodes is not subscribed');
-    });
     this.probe.start();
   }
 
@@ -79,10 +83,25 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
   listen(): void {
     const inbox = this.inboxOf(this.identity.id);
     if (inbox === this.inbox) return;
-    const old = this.inbox;
+    if (this.inbox !== '') this.left.add(this.inbox);
     this.inbox = inbox;
-    this.sub.subscribe(inbox).catch((error: Error) => this.log.warn({ error: error.message }, 'inbox not subscribed'));
-    if (old !== '') this.sub.unsubscribe(old).catch(() => undefined);
+    this.subscribe();
+  }
+
+  /**
+   * Says what this node wants to hear. Said again whenever the subscriber is connected: the client library restores what
+   * Redis had confirmed, and a change that was under way when the connection ended is not among it.
+   */
+  private subscribe(): void {
+    this.sub.subscribe(this.inbox, this.keys.of('nodeBroadcast', {})).catch((error: Error) => {
+      this.log.warn({ error: error.message }, 'the inbox of this node is not subscribed yet');
+    });
+    for (const inbox of this.left) {
+      this.sub.unsubscribe(inbox).then(
+        () => this.left.delete(inbox),
+        () => undefined,
+      );
+    }
   }
 
   /** Registers what this node does on a request; it is answered when the promise resolves. */
