@@ -2,7 +2,7 @@
 const { UserError } = require('../../scripts/lib/errors');
 const { complain, say } = require('../../scripts/lib/log');
 const { fixed, median, medianRatio, table } = require('../lib/figures');
-const { measure } = require('./measure');
+const { measure, measureRest } = require('./measure');
 const { plainSocketIo, product, rawWebSockets } = require('./systems');
 
 const usage = `  fanout   one group whose members are all online: two nodes of the product beside two of plain Socket.IO and two of raw ws
@@ -42,24 +42,30 @@ async function run(bench, values) {
   const titles = systems.map((system) => system.title);
   const results = [];
   for (const part of plan.parts) {
-    const rounds = await measureAll(bench, systems, servers, { ...plan, ...part });
+    const rests = [];
+    for (const system of systems) {
+      bench.throwIfStopped();
+      say(`memory of ${part.members} connections at rest: ${system.title} ...`);
+      rests.push(await measureRest(bench, system, servers, { ...plan, ...part }));
+    }
+    const rounds = await measureAll(bench, systems, servers, rests, { ...plan, ...part });
     part.phases.forEach((phase, index) => printPhase(part, phase, index, titles, rounds));
-    printMemory(part, titles, rounds);
-    results.push({ ...part, rounds });
+    printMemory(part, titles, rests, rounds);
+    results.push({ ...part, rests, rounds });
   }
   bench.saveResult({ plan, servers: [servers.redis.title, servers.mysql.title], titles, results });
   for (const { rounds } of results) requireComplete(titles, rounds);
 }
 
 /** @returns {Promise<object[][]>} results by system and round */
-async function measureAll(bench, systems, servers, plan) {
+async function measureAll(bench, systems, servers, rests, plan) {
   const rounds = systems.map(() => []);
   for (let round = 0; round < plan.rounds; round += 1) {
     for (let turn = 0; turn < systems.length; turn += 1) {
       bench.throwIfStopped();
       const index = (turn + round) % systems.length;
       say(`round ${round + 1} of ${plan.rounds}: ${systems[index].title}, ${plan.members} members ...`);
-      rounds[index].push(await measure(bench, systems[index], servers, plan));
+      rounds[index].push(await measure(bench, systems[index], servers, rests[index].base, plan));
     }
   }
   return rounds;
@@ -128,7 +134,7 @@ function printPhase({ members }, phase, index, titles, rounds) {
   process.stdout.write(`\n### ${members} members, ${phase.title}\n\n${table(head, rows)}\n`);
 }
 
-function printMemory({ members }, titles, rounds) {
+function printMemory({ members }, titles, rests, rounds) {
   const of = (system, value) => median(rounds[system].map(value));
   const head = [
     'KiB a connection, garbage collected',
@@ -141,8 +147,8 @@ function printMemory({ members }, titles, rounds) {
   ];
   const rows = titles.map((title, system) => [
     title,
-    fixed(of(system, ({ idle }) => idle.rssKib)),
-    fixed(of(system, ({ idle }) => idle.heapKib)),
+    fixed(rests[system].idle.rssKib),
+    fixed(rests[system].idle.heapKib),
     fixed(of(system, ({ loaded }) => loaded.rssKib)),
     fixed(of(system, ({ loaded }) => loaded.heapKib)),
     fixed(

@@ -59,26 +59,20 @@ class LoadClient {
 }
 
 /**
- * One system, once: starts its nodes, connects everybody, warms up, measures each phase, stops.
- * @returns {Promise<object>} connectSeconds, memory of a connection in KiB (at rest, after the load), figures of each phase
+ * One system, once: starts its nodes, connects everybody, warms up, measures each phase, stops. Nothing is collected
+ * before the last phase: a forced collection shrinks the room for young objects, and everything costs more for a while.
+ * @param {{ rssKib: number, heapKib: number }} base of the nodes without connections, as `measureRest` found it
+ * @returns {Promise<object>} connecting, memory of a connection after the load in KiB, figures of each phase
  */
-async function measure(bench, system, servers, { members, others, phases, warmUp, profile }) {
-  const nodes = await startNodes(bench, system);
-  const context = { nodes, servers, client: new LoadClient(bench, 'client'), others: new LoadClient(bench, 'others') };
-  try {
-    await sleep(SETTLE_MS);
-    const before = await memoryOf(nodes);
+async function measure(bench, system, servers, base, { members, others, phases, warmUp, profile }) {
+  return withNodes(bench, system, servers, async (context) => {
+    const { nodes } = context;
     const cpuBefore = cpuOf(nodes.pids);
     const beganAtMs = Date.now();
     await connect(context, system, members, others);
     const connectSeconds = (Date.now() - beganAtMs) / 1000;
     const connectCpuMs = ((cpuOf(nodes.pids) - cpuBefore) * 1000) / (members + others);
     await sleep(SETTLE_MS);
-    const each = (memory) => ({
-      rssKib: (memory.rssKib - before.rssKib) / (members + others),
-      heapKib: (memory.heapKib - before.heapKib) / (members + others),
-    });
-    const idle = each(await memoryOf(nodes));
     await runPhase(context, warmUp);
     const restCpuPerSecond = await restCpu(context);
     const results = [];
@@ -88,7 +82,32 @@ async function measure(bench, system, servers, { members, others, phases, warmUp
       results.push(await runPhase(context, phase, { restCpuPerSecond, profile: file }));
     }
     await sleep(SETTLE_MS);
-    return { connectSeconds, connectCpuMs, idle, loaded: each(await memoryOf(nodes)), phases: results };
+    const loaded = each(await memoryOf(nodes), base, members + others);
+    return { connectSeconds, connectCpuMs, loaded, phases: results };
+  });
+}
+
+/** What a connection at rest takes, once garbage was collected. @returns that, and what the nodes take without any */
+async function measureRest(bench, system, servers, { members, others }) {
+  return withNodes(bench, system, servers, async (context) => {
+    const base = await memoryOf(context.nodes);
+    await connect(context, system, members, others);
+    await sleep(SETTLE_MS);
+    return { base, idle: each(await memoryOf(context.nodes), base, members + others) };
+  });
+}
+
+const each = (memory, base, connections) => ({
+  rssKib: (memory.rssKib - base.rssKib) / connections,
+  heapKib: (memory.heapKib - base.heapKib) / connections,
+});
+
+async function withNodes(bench, system, servers, work) {
+  const nodes = await startNodes(bench, system);
+  const context = { nodes, servers, client: new LoadClient(bench, 'client'), others: new LoadClient(bench, 'others') };
+  try {
+    await sleep(SETTLE_MS);
+    return await work(context);
   } finally {
     await Promise.all([context.client.stop(), context.others.stop()]);
     await nodes.stop();
@@ -171,4 +190,4 @@ async function redisTraffic(redis) {
   return value('total_net_input_bytes') + value('total_net_output_bytes');
 }
 
-module.exports = { measure };
+module.exports = { measure, measureRest };

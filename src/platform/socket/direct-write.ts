@@ -1,14 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Server, Socket } from 'socket.io';
+import { waitingBytes, type TcpStream } from './handle-write.js';
 import type { WirePacket, WriteOptions } from './wire-packet.js';
 
 /** The parts of Engine.IO's and ws's insides that are looked at. Whatever is missing makes a socket take the normal way. */
-interface TcpStream {
-  readonly writable: boolean;
-  readonly writableLength: number;
-  write(data: Buffer): boolean;
-}
 interface WebSocketInside {
   readonly readyState?: number;
   readonly _socket?: TcpStream | null;
@@ -85,7 +81,7 @@ export function idleStream({ client: { conn } }: Recipient): TcpStream | null {
   const ws = transport.socket;
   if (ws?.readyState !== WS_OPEN || ws._sender?._state !== SENDER_AT_REST) return null;
   const stream = ws._socket;
-  return stream?.writable === true && stream.writableLength === 0 ? stream : null;
+  return stream?.writable === true && waitingBytes(stream) === 0 ? stream : null;
 }
 
 /** The normal way of one packet to one socket, as Socket.IO's own adapter takes it. */
@@ -95,13 +91,13 @@ export function writeNormally(socket: Recipient, packet: WirePacket): void {
 
 /** Is nothing on its way to the kernel? */
 export function isDrained({ client: { conn } }: Recipient): boolean {
-  return conn.writeBuffer.length === 0 && (conn.transport.socket?._socket?.writableLength ?? 0) === 0;
+  return conn.writeBuffer.length === 0 && waitingBytes(conn.transport.socket?._socket) === 0;
 }
 
 /** Bytes that wait in this process for the client to read. */
 export function unsentBytes({ client: { conn } }: Recipient): number {
   const ws = conn.transport.socket;
-  let bytes = (ws?._socket?.writableLength ?? 0) + (ws?._sender?._bufferedBytes ?? 0);
+  let bytes = waitingBytes(ws?._socket) + (ws?._sender?._bufferedBytes ?? 0);
   for (const { data, options } of conn.writeBuffer)
     bytes += options?.wsPreEncodedFrame?.[0].length ?? data?.length ?? 0;
   return bytes;

@@ -1,5 +1,6 @@
 import type { Recipient } from './direct-write.js';
 import { idleStream, writeNormally } from './direct-write.js';
+import { HandleWriter } from './handle-write.js';
 import { isEnough, restAfter } from './gathering.js';
 import { jointFrame, type Busy, type Round } from './round.js';
 import type { SlowConsumers } from './slow-consumers.js';
@@ -52,6 +53,7 @@ export class RoomRounds {
   private readonly busy = new Map<string, Busy>();
   private readonly kept = new Map<string, readonly Recipient[]>();
   private readonly sliceSockets: number;
+  private readonly writer = new HandleWriter();
   private pumping = false;
   private waking: NodeJS.Timeout | null = null;
   private counts = { direct: 0, normal: 0, dropped: 0 };
@@ -213,8 +215,8 @@ export class RoomRounds {
     if (hasListeners) for (const packet of packets) member.notifyOutgoingListeners(packet.packet);
     const stream = this.options.direct && joint !== null ? idleStream(member) : null;
     if (stream) {
-      // A short write is finished by the stream; until then the socket is not idle.
-      stream.write(joint!);
+      // A short write is finished by libuv; until then the socket is not idle.
+      this.writer.write(stream, joint!);
       this.counts.direct += 1;
     } else if (this.options.slow.mayQueue(member)) {
       for (const packet of packets) writeNormally(member, packet);
