@@ -12,7 +12,7 @@ const scans = {
 };
 
 /**
- * The sets are the bench's own: the product keeps none (docs/adr/0027-no-sharded-member-sets.md).
+ * The sets are the bench's own: the product keeps none (docs/adr/0027-what-is-cached-of-membership.md).
  * @param {import('./crowd').Crowd} crowd
  */
 async function openScans(crowd) {

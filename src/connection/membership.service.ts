@@ -46,7 +46,7 @@ export class MembershipService implements OnModuleInit {
     const { tenant, uid } = client.data.actor;
     const topics = await this.decided(
       client,
-      () => this.groups.topicsOf(tenant, uid),
+      (again) => (again ? this.groups.topicsFromMysql(tenant, uid) : this.groups.topicsOf(tenant, uid)),
       (found) => void client.join(found.map((topic) => topicRoom(tenant, topic))),
     );
     return topics.length;
@@ -75,7 +75,7 @@ export class MembershipService implements OnModuleInit {
     const { tenant, uid } = client.data.actor;
     await this.decided(
       client,
-      () => this.groups.topicsOf(tenant, uid),
+      () => this.groups.topicsFromMysql(tenant, uid),
       (topics) => {
         const rooms = new Set(topics.map((topic) => topicRoom(tenant, topic)));
         for (const room of client.rooms) if (isMembersRoom(room) && !rooms.has(room)) void client.leave(room);
@@ -87,11 +87,16 @@ export class MembershipService implements OnModuleInit {
   /**
    * Runs `read` until no change of membership came in between, then `act` on it: without an await after the comparison,
    * since even the next microtask may be a kick's.
+   * @param read told whether it is asked again, because of a change that a cached copy may not know yet
    */
-  private async decided<T>(client: ClientSocket, read: () => Promise<T>, act: (result: T) => void): Promise<T> {
+  private async decided<T>(
+    client: ClientSocket,
+    read: (again: boolean) => Promise<T>,
+    act: (result: T) => void,
+  ): Promise<T> {
     for (let decision = 0; decision < MAX_DECISIONS; decision += 1) {
       const before = client.data.membershipChanges;
-      const result = await read();
+      const result = await read(decision > 0);
       if (client.data.membershipChanges !== before) continue;
       act(result);
       return result;

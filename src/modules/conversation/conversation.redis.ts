@@ -5,15 +5,10 @@ import { LeaseCaches } from '../../platform/redis/lease-caches.js';
 import { RedisScripts } from '../../platform/redis/redis-scripts.js';
 import type { ValueCache } from '../../platform/redis/value-cache.js';
 import type { FirstScreen } from './conversation.types.js';
-import type { Unread, UnreadState } from './unread.store.js';
+import type { KeptUnread } from './unread-plan.js';
 
 const UNREAD_TTL_SECONDS = 300;
 const BOOTSTRAP_TTL_SECONDS = 10;
-
-/** A count and the state that it belongs to. */
-export interface CachedUnread extends Unread {
-  readonly state: UnreadState;
-}
 
 /** What Redis keeps of a user's conversations. */
 @Injectable()
@@ -30,7 +25,7 @@ export class ConversationRedis {
   }
 
   /** Counts that are kept, whether they still hold or not. @throws RedisUnavailable */
-  async unread(tenant: TenantId, uid: UserId, topics: readonly Topic[]): Promise<Map<Topic, CachedUnread>> {
+  async unread(tenant: TenantId, uid: UserId, topics: readonly Topic[]): Promise<Map<Topic, KeptUnread>> {
     if (topics.length === 0) return new Map();
     const key = this.keys.of('userUnread', { t: tenant, uid });
     const texts = await this.scripts.command('unread_read', (client) => client.hmget(key, ...topics));
@@ -38,7 +33,7 @@ export class ConversationRedis {
   }
 
   /** Keeps counts, each with the state that was read before it was made. @throws RedisUnavailable */
-  async keepUnread(tenant: TenantId, uid: UserId, counts: ReadonlyMap<Topic, CachedUnread>): Promise<void> {
+  async keepUnread(tenant: TenantId, uid: UserId, counts: ReadonlyMap<Topic, KeptUnread>): Promise<void> {
     if (counts.size === 0) return;
     const key = this.keys.of('userUnread', { t: tenant, uid });
     const fields = [...counts].flatMap(([topic, count]) => [topic, encode(count)]);
@@ -47,12 +42,12 @@ export class ConversationRedis {
   }
 }
 
-/** Head, read, changes, hides, floor, count, mentioned. */
-function encode({ state, unread, mentioned }: CachedUnread): string {
-  return [state.head, state.read, state.changes, state.hides, state.floor, unread, mentioned ? 1 : 0].join(' ');
+/** Head, read, changes, hides, floor, unread, mentions. */
+function encode({ state, unread, mentions }: KeptUnread): string {
+  return [state.head, state.read, state.changes, state.hides, state.floor, unread, mentions].join(' ');
 }
 
-function decode(text: string): CachedUnread {
-  const [head, read, changes, hides, floor, unread, mentioned] = text.split(' ').map(Number);
-  return { state: { head, read, changes, hides, floor }, unread, mentioned: mentioned === 1 };
+function decode(text: string): KeptUnread {
+  const [head, read, changes, hides, floor, unread, mentions] = text.split(' ').map(Number);
+  return { state: { head, read, changes, hides, floor }, unread, mentions };
 }

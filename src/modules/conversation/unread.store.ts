@@ -1,27 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { isDirect } from '../../platform/ids/topic.js';
+import { aFewAtATime } from '../../platform/mysql/a-few-at-a-time.js';
 import type { TenantDb } from '../../platform/mysql/tenant-db.js';
 import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 
-export interface Unread {
-  readonly unread: number;
-  /** Is the user mentioned in one of them? */
-  readonly mentioned: boolean;
-}
-
-/** A count as it was made. */
-export interface Counted extends Unread {
-  /**
-   * Is every number up to the newest one stored? Messages commit in any order: one that is still on its way below the head
-   * changes the count and no part of the state.
-   */
-  readonly isWhole: boolean;
-}
-
 /**
- * All that a count depends on, once no number below the head is on its way. Each of its parts only ever grows, so a whole
- * count that was made after a state was read, and is found under the very same state again, is still the count.
+ * All that a count depends on, besides messages of lower numbers that are still being stored. Each of its parts only ever
+ * grows, so a count of a range without missing numbers that was made after a state was read, and is found under the very
+ * same state again, is still the count.
  */
 export interface UnreadState {
   readonly head: number;
@@ -39,22 +26,31 @@ interface PartRow {
   readonly n: string | null;
 }
 
-interface CountRow {
+/** Messages of one conversation: above `from`, up to and with `to`. */
+export interface SeqRange {
   readonly topic: Topic;
-  readonly unread: string;
-  readonly mentioned: string | null;
-  /** Rows above where counting began, and how many there are when none is missing. */
-  readonly found: string;
-  readonly span: string;
+  readonly from: number;
+  readonly to: number;
 }
 
-const COUNTED = `(m.from_user <> ? AND m.status = 'normal' AND h.uid IS NULL)`;
-const MENTIONS = `(m.mention_all = 1 OR m.mentioned_user_ids LIKE ?)`;
-const COLUMNS = `m.topic, SUM(${COUNTED}) AS unread, SUM(${COUNTED} AND ${MENTIONS}) AS mentioned, COUNT(*) AS found`;
-const READ = 'COALESCE(c.read_seq, 0)';
-const OWN = `
-  LEFT JOIN im_topic_cursors c ON c.uid = ? AND c.topic = m.topic
-  LEFT JOIN im_message_hides h ON h.uid = ? AND h.topic = m.topic AND h.seqid = m.seqid`;
+export interface RangeCount {
+  readonly unread: number;
+  /** Those of them that mention the user. */
+  readonly mentions: number;
+  /** Is every number of the range stored? Where one is missing a message may still be on its way. */
+  readonly whole: boolean;
+}
+
+interface CountRow {
+  readonly place: string | number;
+  readonly stored: string;
+  readonly unread: string | null;
+  readonly mentions: string | null;
+}
+
+/** Ranges that one statement counts. */
+const RANGES_AT_ONCE = 50;
+const COUNTS = `m.from_user <> ? AND m.status = 'normal' AND h.uid IS NULL`;
 
 /** What a user has not read, from MySQL. Own, recalled, removed, blocked and hidden messages and void numbers do not count. */
 @Injectable()
@@ -100,35 +96,36 @@ export class UnreadStore {
     );
   }
 
-  /** Counts now; conversations without a message above what was read are missing. */
-  async count(tenant: TenantId, uid: UserId, topics: readonly Topic[]): Promise<Map<Topic, Counted>> {
-    const direct = topics.filter(isDirect);
-    const groups = topics.filter((topic) => !isDirect(topic));
-    const me = BigInt(uid);
-    const columns = [me, me, `%"${uid}"%`];
-    const rows = await this.tenants.run(tenant, (db) =>
-      Promise.all([
-        counted(db, groups, [
-          `SELECT ${COLUMNS}, MAX(m.seqid) - MAX(GREATEST(g.joined_seq, ${READ})) AS span FROM im_group_members g
-           JOIN im_group_messages m ON m.topic = CONCAT('grp_', g.group_id) AND m.seqid > g.joined_seq ${OWN}
-           WHERE g.uid = ? AND g.state = 'active' AND m.topic IN (?) AND m.seqid > ${READ} GROUP BY m.topic`,
-          [...columns, me, me, me, groups],
-        ]),
-        counted(db, direct, [
-          `SELECT ${COLUMNS}, MAX(m.seqid) - MAX(${READ}) AS span FROM im_messages m ${OWN}
-           WHERE m.topic IN (?) AND m.seqid > ${READ} GROUP BY m.topic`,
-          [...columns, me, me, direct],
-        ]),
-      ]),
-    );
-    return new Map(
-      rows.flat().map(({ topic, unread, mentioned, found, span }) => {
-        const isWhole = Number(found) === Number(span);
-        return [topic, { unread: Number(unread), mentioned: Number(mentioned ?? 0) > 0, isWhole }];
-      }),
-    );
+  /**
+   * Counts ranges, each entered by the primary key.
+   * @returns in the order of `ranges`, as they are now
+   */
+  async count(tenant: TenantId, uid: UserId, ranges: readonly SeqRange[]): Promise<RangeCount[]> {
+    const chunks: (readonly SeqRange[])[] = [];
+    for (let first = 0; first < ranges.length; first += RANGES_AT_ONCE) {
+      chunks.push(ranges.slice(first, first + RANGES_AT_ONCE));
+    }
+    const counted = await this.tenants.run(tenant, (db) => aFewAtATime(chunks, (chunk) => countRanges(db, uid, chunk)));
+    return counted.flat();
   }
 }
 
-const counted = (db: TenantDb, topics: readonly Topic[], [sql, values]: [string, unknown[]]): Promise<CountRow[]> =>
-  topics.length === 0 ? Promise.resolve([]) : db.query<CountRow>(sql, values);
+async function countRanges(db: TenantDb, uid: UserId, ranges: readonly SeqRange[]): Promise<RangeCount[]> {
+  const [me, mention] = [BigInt(uid), `%"${uid}"%`];
+  const parts = ranges.map(
+    ({ topic }, place) => `
+      SELECT ${place} AS place, COUNT(*) AS stored, SUM(${COUNTS}) AS unread,
+             SUM(${COUNTS} AND (m.mention_all = 1 OR COALESCE(m.mentioned_user_ids LIKE ?, 0))) AS mentions
+      FROM ${isDirect(topic) ? 'im_messages' : 'im_group_messages'} m
+      LEFT JOIN im_message_hides h ON h.uid = ? AND h.topic = m.topic AND h.seqid = m.seqid
+      WHERE m.topic = ? AND m.seqid > ? AND m.seqid <= ?`,
+  );
+  const values = ranges.flatMap(({ topic, from, to }) => [me, me, mention, me, topic, from, to]);
+  const rows = await db.query<CountRow>(parts.join(' UNION ALL '), values);
+  const byPlace = new Map(rows.map((row) => [Number(row.place), row]));
+  return ranges.map(({ from, to }, place) => {
+    const row = byPlace.get(place);
+    const [stored, unread, mentions] = [row?.stored, row?.unread, row?.mentions].map((n) => Number(n ?? 0));
+    return { unread, mentions, whole: stored === to - from };
+  });
+}

@@ -77,6 +77,15 @@ export async function selectActive(select: Select, topic: Topic, uids: readonly 
   return rows.map((row) => row.uid);
 }
 
+/** All members, also of a group that was dismissed. */
+export async function selectMemberUids(select: Select, topic: Topic): Promise<UserId[]> {
+  const rows = await select<{ uid: UserId }>(
+    "SELECT uid FROM im_group_members WHERE group_id = ? AND state = 'active'",
+    [sqlId(groupIdOf(topic))],
+  );
+  return rows.map((row) => row.uid);
+}
+
 export async function selectMemberCount(select: Select, topic: Topic): Promise<number> {
   const [row] = await select<{ member_count: string | number }>('SELECT member_count FROM im_groups WHERE id = ?', [
     sqlId(groupIdOf(topic)),

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import type { Actor, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
 import { Logger } from '../../platform/observe/logger.js';
@@ -10,6 +10,9 @@ import type { GroupChanged } from './group.types.js';
 
 /** A node that does not confirm a join costs its members a catch-up, not the caller his answer. */
 const JOIN_WAIT_MS = 3_000;
+const FOLLOW_PAUSE_MS = 500;
+/** Changes of members that are followed at the same time in one node. */
+const MOST_FOLLOWED = 1_000;
 
 type Change = Omit<GroupChanged, 'topic' | 'actor'>;
 
@@ -18,7 +21,10 @@ type Change = Omit<GroupChanged, 'topic' | 'actor'>;
  * Nothing here can undo the change.
  */
 @Injectable()
-export class GroupAnnouncer {
+export class GroupAnnouncer implements OnApplicationShutdown {
+  private following = 0;
+  private stopped = false;
+
   constructor(
     private readonly invalidation: AccessInvalidation,
     private readonly presence: PresenceService,
@@ -34,11 +40,12 @@ export class GroupAnnouncer {
 
   /** Their sockets hear the topic from now on, the event included: each of them once. */
   async joined(actor: Actor, topic: Topic, uids: readonly UserId[]): Promise<void> {
-    await this.invalidation.invalidate(actor.tenant, topic);
+    const gone = await this.invalidation.invalidate(actor.tenant, topic, uids);
     const joining = this.ask('topic:join', actor, topic, { uids });
     const late = new Promise((resolve) => setTimeout(resolve, JOIN_WAIT_MS).unref());
     await Promise.race([joining, late]);
     this.tellTopic(actor, topic, { kind: 'joined', targets: uids });
+    if (!gone) void this.follow(actor.tenant, topic, uids);
   }
 
   /**
@@ -54,7 +61,7 @@ export class GroupAnnouncer {
     kind: 'left' | 'kicked',
     first: boolean,
   ): Promise<void> {
-    const invalidated = await this.invalidation.invalidate(actor.tenant, topic);
+    const invalidated = await this.invalidation.invalidate(actor.tenant, topic, uids);
     const confirmed = await this.ask('topic:leave', actor, topic, { uids });
     if (first) {
       const change: Change = { kind, targets: uids };
@@ -66,24 +73,56 @@ export class GroupAnnouncer {
 
   /**
    * The members hear of it while they are still in the topic's room; then nobody is.
+   * @param members all of them
    * @throws AppError SHORT_STATE_UNAVAILABLE when not every node confirmed
    */
-  async dismissed(actor: Actor, topic: Topic, first: boolean): Promise<void> {
-    const invalidated = await this.invalidation.invalidate(actor.tenant, topic);
+  async dismissed(actor: Actor, topic: Topic, members: readonly UserId[], first: boolean): Promise<void> {
+    const invalidated = await this.invalidation.invalidate(actor.tenant, topic, members);
     if (first) this.tellTopic(actor, topic, { kind: 'dismissed' });
     const confirmed = await this.ask('topic:close', actor, topic, {});
     if (!invalidated || !confirmed) throw unconfirmed();
   }
 
-  /** After a change of unknown outcome: what is stored counts, on every node, and clients are told to ask for it. */
-  async reread(tenant: TenantId, topic: Topic, uids: readonly UserId[], dismissed: boolean): Promise<void> {
-    await this.invalidation.invalidate(tenant, topic);
+  /**
+   * After a change of unknown outcome: what is stored counts, on every node, and clients are told to ask for it.
+   * @param uids whom it may have brought in or out
+   * @param dismissed the members, if the group has ended; else null
+   */
+  async reread(
+    tenant: TenantId,
+    topic: Topic,
+    uids: readonly UserId[],
+    dismissed: readonly UserId[] | null,
+  ): Promise<void> {
+    await this.invalidation.invalidate(tenant, topic, dismissed ?? uids);
     // A request to leave is a request to read again: whoever is a member comes back.
     if (uids.length > 0) await this.ask('topic:leave', { tenant }, topic, { uids });
     const rooms = [topicRoom(tenant, topic), ...uids.map((uid) => userRoom(tenant, uid))];
     for (const room of rooms)
       this.emit(tenant, topic, () => this.sockets.emit(room, 'topic:resync', { topics: [topic] }));
     if (dismissed) await this.ask('topic:close', { tenant }, topic, {});
+  }
+
+  onApplicationShutdown(): void {
+    this.stopped = true;
+  }
+
+  /**
+   * Redis did not take the removal of the new members' lists: a connection that is made just when it is back may still
+   * read the old ones. When they are gone, the nodes look again, and the new members are told to ask.
+   */
+  private async follow(tenant: TenantId, topic: Topic, uids: readonly UserId[]): Promise<void> {
+    if (this.following >= MOST_FOLLOWED) return;
+    this.following += 1;
+    try {
+      for (let gone = false; !gone && !this.stopped;) {
+        await new Promise((resolve) => setTimeout(resolve, FOLLOW_PAUSE_MS).unref());
+        gone = await this.invalidation.invalidate(tenant, topic, uids);
+      }
+      if (!this.stopped) await this.reread(tenant, topic, uids, null);
+    } finally {
+      this.following -= 1;
+    }
   }
 
   private async ask(kind: string, actor: Pick<Actor, 'tenant'>, topic: Topic, more: object): Promise<boolean> {

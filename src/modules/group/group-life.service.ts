@@ -7,6 +7,7 @@ import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import { TopicService } from '../topic/topic.service.js';
 import { AuditService } from '../audit/audit.service.js';
 import { RelationService } from '../relation/relation.service.js';
+import { selectMemberUids } from './access.store.js';
 import { GroupAnnouncer } from './group-announcer.js';
 import { GroupChanges } from './group-changes.js';
 import { GroupEntity, GroupSettingsEntity } from './group.entity.js';
@@ -75,14 +76,16 @@ export class GroupLifeService {
    * @throws AppError SHORT_STATE_UNAVAILABLE when it is stored and not every node has confirmed it yet
    */
   async dismiss(actor: Actor, topic: Topic): Promise<void> {
-    const first = await this.changes.run(actor, topic, async ({ tx, group, permit, audit }) => {
-      if (group.state === 'dismissed' && group.ownerUid === actor.uid) return false;
-      await permit('dismiss');
-      await markDismissed(tx, group.id);
-      await audit('group.dismiss');
-      return true;
+    const { first, members } = await this.changes.run(actor, topic, async ({ tx, group, permit, audit }) => {
+      const first = group.state !== 'dismissed' || group.ownerUid !== actor.uid;
+      if (first) {
+        await permit('dismiss');
+        await markDismissed(tx, group.id);
+        await audit('group.dismiss');
+      }
+      return { first, members: await selectMemberUids((sql, values) => tx.query(sql, [...values]), topic) };
     });
-    await this.announcer.dismissed(actor, topic, first);
+    await this.announcer.dismissed(actor, topic, members, first);
   }
 
   private async insert(tx: EntityManager, actor: Actor, wanted: NewGroup, others: UserId[]): Promise<string> {

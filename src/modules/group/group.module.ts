@@ -17,7 +17,7 @@ import { GroupLifeService } from './group-life.service.js';
 import { GroupLimits } from './group-limits.js';
 import { GroupMembersService } from './group-members.service.js';
 import { GroupReads } from './group-reads.js';
-import { GroupAccessCache, InviteCache, MemberPageCache } from './group.redis.js';
+import { GroupAccessCache, InviteCache, MemberPageCache, UserTopicsCache } from './group.redis.js';
 import { GroupService } from './group.service.js';
 import { MemberCursors } from './member-cursor.js';
 import { MemberList } from './member-list.js';
@@ -28,6 +28,7 @@ import { UnknownOutcomes } from './unknown-outcomes.js';
   controllers: [GroupController, GroupJoinsController, GroupAnnouncementsController],
   providers: [
     GroupAccessCache,
+    UserTopicsCache,
     InviteCache,
     MemberPageCache,
     GroupService,

@@ -43,7 +43,7 @@ export class GroupAccessCache {
   /** @returns the token to fill with. @throws RedisUnavailable */
   async lease(tenant: TenantId, topic: Topic, uid: UserId): Promise<string> {
     const fresh = randomBytes(12).toString('base64url');
-    return String(await this.scripts.run(LEASE, [this.key(tenant, topic)], [uid, fresh, LEASE_TTL_SECONDS]));
+    return String(await this.scripts.run(LEASE, [this.keyOf(tenant, topic)], [uid, fresh, LEASE_TTL_SECONDS]));
   }
 
   /**
@@ -56,7 +56,7 @@ export class GroupAccessCache {
     const group = `${access.groupState}|${access.muteAll ? 1 : 0}|${access.aclVersion}`;
     const ttlSeconds = Math.round(this.ttlSeconds * (0.9 + Math.random() * 0.2));
     const args = [uid, token, member, group, Math.max(1, ttlSeconds)];
-    const reply = await this.scripts.run(FILL, [this.key(tenant, topic)], args);
+    const reply = await this.scripts.run(FILL, [this.keyOf(tenant, topic)], args);
     switch (reply) {
       case 'FILLED':
         return true;
@@ -67,13 +67,35 @@ export class GroupAccessCache {
     }
   }
 
-  /** Removes records and leases. @throws RedisUnavailable */
-  async invalidate(tenant: TenantId, topic: Topic): Promise<void> {
-    await this.scripts.command('access_invalidate', (client) => client.unlink(this.key(tenant, topic)));
+  /** What a change of the group has to remove, records and leases, once it is committed. */
+  keyOf(tenant: TenantId, topic: Topic): string {
+    return this.keys.of('groupAccess', { t: tenant, topic });
+  }
+}
+
+/**
+ * The topics of the active groups that a user is in. A connection hears what is in here, so whatever brings him in or out
+ * removes it after the commit, before it is acknowledged.
+ */
+@Injectable()
+export class UserTopicsCache {
+  private readonly lists: ValueCache<readonly Topic[]>;
+
+  constructor(
+    private readonly keys: RedisKeys,
+    caches: LeaseCaches,
+    @Inject(ENV) env: Pick<Env, 'CACHE_TTL_SECONDS'>,
+  ) {
+    const keyOf = (t: TenantId, uid: string): string => this.keyOf(t, uid as UserId);
+    this.lists = caches.values({ name: 'user_topics', keyOf, ttlSeconds: env.CACHE_TTL_SECONDS });
   }
 
-  private key(tenant: TenantId, topic: Topic): string {
-    return this.keys.of('groupAccess', { t: tenant, topic });
+  async get(tenant: TenantId, uid: UserId, load: () => Promise<readonly Topic[]>): Promise<readonly Topic[]> {
+    return (await this.lists.get(tenant, uid, load)) as readonly Topic[];
+  }
+
+  keyOf(tenant: TenantId, uid: UserId): string {
+    return this.keys.of('userTopics', { t: tenant, uid });
   }
 }
 

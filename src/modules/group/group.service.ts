@@ -8,7 +8,7 @@ import type { WriterSession } from '../../platform/mysql/writer-pool.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { RedisUnavailable } from '../../platform/redis/redis-scripts.js';
 import { selectAccess, selectActive, selectMemberCount, selectNames, selectTopicsOf } from './access.store.js';
-import { GroupAccessCache } from './group.redis.js';
+import { GroupAccessCache, UserTopicsCache } from './group.redis.js';
 import { decide, type GroupAccess, type GroupAction } from './group.types.js';
 
 const FILL_TRIES = 3;
@@ -22,6 +22,7 @@ export class GroupService {
   constructor(
     private readonly databases: TenantDataSources,
     private readonly cache: GroupAccessCache,
+    private readonly lists: UserTopicsCache,
     private readonly log: Logger,
   ) {}
 
@@ -71,8 +72,13 @@ export class GroupService {
     return (await selectAccess(select, topic, [uid])).get(uid) as GroupAccess;
   }
 
-  /** Topics of the active groups that the user is a member of, from MySQL. */
-  topicsOf(tenant: TenantId, uid: UserId): Promise<Topic[]> {
+  /** Topics of the active groups that the user is a member of, never older than an acknowledged change. */
+  topicsOf(tenant: TenantId, uid: UserId): Promise<readonly Topic[]> {
+    return this.lists.get(tenant, uid, () => this.topicsFromMysql(tenant, uid));
+  }
+
+  /** The same from MySQL, for those who may have missed a change. */
+  topicsFromMysql(tenant: TenantId, uid: UserId): Promise<Topic[]> {
     return this.databases.run(tenant, (db) => selectTopicsOf((sql, values) => db.query(sql, values), uid));
   }
 

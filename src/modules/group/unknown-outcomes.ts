@@ -5,6 +5,7 @@ import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 import { OpenOutcome } from '../../platform/mysql/tenant-db.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { GroupAnnouncer } from './group-announcer.js';
+import { selectMemberUids } from './access.store.js';
 import { lockGroup } from './group.store.js';
 
 const PAUSE_MS = 500;
@@ -50,7 +51,11 @@ export class UnknownOutcomes implements OnApplicationShutdown {
   private async settle(tenant: TenantId, topic: Topic, touched: readonly UserId[]): Promise<void> {
     const group = await this.lookAgain(tenant, topic);
     if (!group) return;
-    await this.announcer.reread(tenant, topic, touched, group.state === 'dismissed');
+    const dismissed = group.state === 'dismissed';
+    const members = dismissed
+      ? await this.databases.run(tenant, (db) => selectMemberUids((sql, values) => db.query(sql, values), topic))
+      : null;
+    await this.announcer.reread(tenant, topic, touched, members);
     this.log.warn({ tenant, topic }, 'a change of unknown outcome was looked at again, and its group told to ask');
   }
 

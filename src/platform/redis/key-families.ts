@@ -97,13 +97,7 @@ export const KEY_FAMILIES = {
     owner: 'presence',
     what: 'of each session: node, device, ua, since',
   },
-  topicNodes: {
-    pattern: '<t>:topic:{<topic>}:nodes',
-    type: 'set',
-    ttl: '24 h',
-    owner: 'presence',
-    what: 'which nodes have subscribers',
-  },
+  topicNodes: { pattern: '<t>:topic:{<topic>}:nodes', type: 'set', ttl: '24 h', owner: 'presence', what: 'its nodes' },
   topicOnlineCount: {
     pattern: '<t>:topic:{<topic>}:online_members',
     type: 'string',
@@ -182,6 +176,13 @@ export const KEY_FAMILIES = {
     owner: 'group',
     what: 'what Admit and every permission check read; filled per member under a lease',
   },
+  userTopics: {
+    pattern: '<t>:user:{<uid>}:topics',
+    type: 'string (JSON) or a lease',
+    ttl: '300 s ± 10 %',
+    owner: 'group',
+    what: 'topics of the active groups that a user is in, to be joined when he connects',
+  },
   memberPage: {
     pattern: '<t>:group:{<topic>}:member_page:<version>:<digest>',
     type: 'string (JSON) or a lease',
@@ -205,10 +206,10 @@ export const KEY_FAMILIES = {
   },
   userUnread: {
     pattern: '<t>:user:{<uid>}:unread',
-    type: 'hash topic→head, read, changes, hides, floor, count, mentioned',
+    type: 'hash topic→head, read, changes, hides, floor, unread, mentions',
     ttl: '300 s',
     owner: 'conversation',
-    what: 'unread messages by conversation; an entry counts only under the very state that it was made for',
+    what: 'unread messages by conversation; an entry counts under the very state that it was made for, or with what came and what was read since',
   },
   userFavorites: {
     pattern: '<t>:user:{<uid>}:favorites',

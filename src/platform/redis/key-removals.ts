@@ -9,7 +9,7 @@ const BACKGROUND_PAUSE_MS = 500;
 /** Keys of one UNLINK. */
 const BATCH = 500;
 /** Keys whose removal is still owed. Above it the oldest are given up: what they hold ends with its time to live. */
-const MAX_OWED = 20_000;
+const MAX_OWED = 50_000;
 
 /**
  * Removes cached copies after a change was committed, for certain: at once, or as soon as Redis answers again. A node that

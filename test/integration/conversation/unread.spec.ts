@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import type { TestClient } from '../../support/client.js';
-import { Stage, type TestNode, type TestUser } from '../../support/stage.js';
+import { UnreadStore } from '../../../src/modules/conversation/unread.store.js';
+import { Stage, type TestUser } from '../../support/stage.js';
+import { until } from '../../support/until.js';
 
 /** Histories that are tried. */
 const RUNS = 5;
@@ -26,7 +28,7 @@ interface Unread {
 }
 
 let stage: Stage;
-let nodes: TestNode[];
+let nodes: Awaited<ReturnType<Stage['inProcess']>>[];
 let round = 0;
 let tenant: string;
 
@@ -276,5 +278,41 @@ describe('unread messages', () => {
     await stage.sql('demo', 'INSERT INTO im_group_messages SET ?', [row]);
     for (const node of [0, 1]) expect((await unread(node)).body).toMatchObject({ totalUnread: 3 });
     await world.check();
+  });
+
+  it('are counted again only where something came, was read or changed', async () => {
+    const world = await World.make();
+    const [group, other] = world.topics;
+    for (let n = 0; n < 12; n += 1) await world.send(1, group, n % 2);
+    for (let n = 0; n < 3; n += 1) await world.send(1, other, 0);
+    const reader = nodes[0].application.nest.get(UnreadStore, { strict: false });
+    const count = jest.spyOn(reader, 'count');
+    const looked = (): [string, number][] =>
+      count.mock.calls.flatMap(([, , ranges]) =>
+        ranges.map(({ topic, from, to }) => [topic, to - from] as [string, number]),
+      );
+    const read = async (seq: number): Promise<[unknown, [string, number][]]> => {
+      count.mockClear();
+      const { unread, totalUnread } = (await world.emit(0, 'topic:read', { topic: group, seq })) as unknown as {
+        unread: number;
+        totalUnread: number;
+      };
+      return [[unread, totalUnread], looked()];
+    };
+    expect(await read(2)).toEqual([
+      [10, 13],
+      expect.arrayContaining([
+        [group, 10],
+        [other, 3],
+      ]),
+    ]);
+    await until('the counts are kept', async () => (await read(2))[1].length === 0);
+    expect(await read(4)).toEqual([[8, 11], [[group, 2]]]);
+    await until('the count is kept', async () => (await read(4))[1].length === 0);
+    await world.send(1, other, 1);
+    expect(await read(4)).toEqual([[8, 12], [[other, 1]]]);
+    await world.emit(1, 'message:recall', { topic: group, seq: 9 });
+    expect(await read(4)).toEqual([[7, 11], expect.arrayContaining([[group, 8]])]);
+    count.mockRestore();
   });
 });

@@ -29,7 +29,7 @@ import { GroupLifeService } from '../../../src/modules/group/group-life.service.
 import { GroupLimits } from '../../../src/modules/group/group-limits.js';
 import { GroupMembersService } from '../../../src/modules/group/group-members.service.js';
 import { GroupReads } from '../../../src/modules/group/group-reads.js';
-import { GroupAccessCache, MemberPageCache } from '../../../src/modules/group/group.redis.js';
+import { GroupAccessCache, MemberPageCache, UserTopicsCache } from '../../../src/modules/group/group.redis.js';
 import { GroupService } from '../../../src/modules/group/group.service.js';
 import { SignedCursors } from '../../../src/platform/http/signed-cursors.js';
 import { MemberCursors } from '../../../src/modules/group/member-cursor.js';
@@ -54,7 +54,7 @@ export type Told =
 export interface Node {
   readonly groups: GroupService;
   readonly cache: GroupAccessCache;
-  readonly invalidation: AccessInvalidation;
+  readonly removals: KeyRemovals;
   readonly life: GroupLifeService;
   readonly members: GroupMembersService;
   readonly reads: GroupReads;
@@ -135,9 +135,9 @@ export class World {
     this.closers.push(() => removals.onApplicationShutdown());
     const caches = new LeaseCaches(new CacheStore(clients, scripts, new KnownServer(clients), removals), log, metrics);
     const cache = new GroupAccessCache(keys, scripts, env);
-    const groups = new GroupService(databases, cache, log);
-    const invalidation = new AccessInvalidation(cache, log);
-    this.closers.push(() => invalidation.onApplicationShutdown());
+    const lists = new UserTopicsCache(keys, caches, env);
+    const groups = new GroupService(databases, cache, lists, log);
+    const invalidation = new AccessInvalidation(removals, cache, lists);
     const topics = new TopicService();
     const limits = new GroupLimits({
       get: () => ({ settings: { maxGroupMembers: this.maxGroupMembers } }),
@@ -154,6 +154,7 @@ export class World {
         told.push({ room, kind: String(event.kind), event }),
     } as unknown as SocketServer;
     const announcer = new GroupAnnouncer(invalidation, presence, sockets, log);
+    this.closers.push(() => announcer.onApplicationShutdown());
     const audit = new AuditService();
     const unknown = new UnknownOutcomes(databases, announcer, log);
     this.closers.push(() => unknown.onApplicationShutdown());
@@ -163,7 +164,7 @@ export class World {
     const node: Node = {
       groups,
       cache,
-      invalidation,
+      removals,
       life: new GroupLifeService(databases, topics, changes, announcer, limits, relations, audit),
       members: new GroupMembersService(changes, announcer, limits, relations),
       reads: new GroupReads(databases, groups),
