@@ -45,7 +45,7 @@ export class GroupAnnouncementsController {
   }
 
   @Patch(':topic/announcements/:id')
-  @ApiOperation({ summary: 'Make a new version of an announcement' })
+  @ApiOperation({ summary: 'Make a new version of an announcement (your own; owner and admins: any)' })
   @ApiOkResponse({ type: AnnouncedView })
   edit(
     @CurrentActor() actor: Actor,
@@ -60,7 +60,7 @@ export class GroupAnnouncementsController {
 
   @Delete(':topic/announcements/:id')
   @HttpCode(204)
-  @ApiOperation({ summary: 'Take an announcement down' })
+  @ApiOperation({ summary: 'Take an announcement down (your own; owner and admins: any)' })
   @ApiNoContentResponse()
   remove(@CurrentActor() actor: Actor, @Param('topic') topic: string, @Param('id', IdPipe) id: string): Promise<void> {
     return this.announcements.remove(actor, groupTopicOf(topic), id);

@@ -67,7 +67,7 @@ export class GroupAnnouncementsService {
   }
 
   /**
-   * Makes a new version; who confirmed an older one is asked again.
+   * Makes a new version of one's own, or of any as an admin; who confirmed an older one is asked again.
    * @param wanted `version` is the one that was edited, where the caller wants to be sure of it
    * @throws AppError NOT_FOUND, CONFLICT (another version is there)
    */
@@ -81,6 +81,7 @@ export class GroupAnnouncementsService {
       await permit('announce');
       const present = await announcementIn(tx, group.id, id);
       if (!present) throw new AppError('NOT_FOUND');
+      if (present.created_by !== actor.uid) await permit('changeAnnouncement');
       if (wanted.version !== undefined && wanted.version !== present.version) throw new AppError('CONFLICT');
       const text = { title: wanted.title ?? present.title, content: wanted.content ?? present.content };
       await updateAnnouncement(tx, id, present.version + 1, actor.uid, text);
@@ -91,11 +92,13 @@ export class GroupAnnouncementsService {
     return { id, version };
   }
 
-  /** Its versions are kept. @throws AppError NOT_FOUND */
+  /** One's own, also when one may announce no more, or any as an admin. Its versions are kept. @throws AppError NOT_FOUND */
   async remove(actor: Actor, topic: Topic, id: string): Promise<void> {
     await this.changes.run(actor, topic, async ({ tx, group, permit, audit }) => {
-      await permit('keepAnnouncements');
-      if (!(await announcementIn(tx, group.id, id))) throw new AppError('NOT_FOUND');
+      await permit('read');
+      const present = await announcementIn(tx, group.id, id);
+      if (present?.created_by !== actor.uid) await permit('changeAnnouncement');
+      if (!present) throw new AppError('NOT_FOUND');
       await deleteAnnouncement(tx, group.id, id);
       await audit('group.announcement.delete', { id });
     });

@@ -63,14 +63,19 @@ async function insertVersion(
   );
 }
 
+export interface PresentAnnouncement extends AnnouncementText {
+  readonly version: number;
+  readonly created_by: UserId;
+}
+
 /** An announcement that was not deleted, in the group that it belongs to. */
 export async function announcementIn(
   tx: EntityManager,
   groupId: string,
   id: string,
-): Promise<(AnnouncementText & { readonly version: number }) | undefined> {
-  const rows = await tx.query<(AnnouncementText & { readonly version: number })[]>(
-    'SELECT title, content, version FROM im_group_announcements WHERE group_id = ? AND id = ? AND deleted_at IS NULL',
+): Promise<PresentAnnouncement | undefined> {
+  const rows = await tx.query<PresentAnnouncement[]>(
+    'SELECT title, content, version, created_by FROM im_group_announcements WHERE group_id = ? AND id = ? AND deleted_at IS NULL',
     [sqlId(groupId), sqlId(id)],
   );
   return rows[0];

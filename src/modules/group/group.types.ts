@@ -48,6 +48,7 @@ export type GroupAction =
   | 'invite'
   | 'announce'
   | 'keepAnnouncements'
+  | 'changeAnnouncement'
   | 'confirm';
 
 interface Rule {
@@ -88,11 +89,13 @@ const RULES: Readonly<Record<GroupAction, Rule>> = {
   transfer: ownerOnly,
   ban: admins,
   reviewJoins: admins,
-  // Settings of the group open these two to members.
+  // Settings of the group open these to members.
   invite: admins,
   announce: { ...admins, speaks: true },
   // Taking one down and looking who has confirmed it say nothing.
   keepAnnouncements: { ...admins, openedAs: 'announce' },
+  // Of another one. His own an announcer edits and takes down.
+  changeAnnouncement: admins,
   confirm: everyone,
 };
 

@@ -46,6 +46,7 @@ const EXPECTED: Record<GroupAction, [ErrorCode | null, ErrorCode | null, ErrorCo
   invite: [null, null, 'FORBIDDEN'],
   announce: [null, null, 'FORBIDDEN'],
   keepAnnouncements: [null, null, 'FORBIDDEN'],
+  changeAnnouncement: [null, null, 'FORBIDDEN'],
   confirm: [null, null, null],
 };
 const ACTIONS = Object.keys(EXPECTED) as GroupAction[];
