@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { PresenceService } from '../modules/presence/presence.service.js';
 import { Logger } from '../platform/observe/logger.js';
 import { Metrics } from '../platform/observe/metrics.js';
+import { TenantMetrics } from '../platform/observe/tenant-metrics.js';
 import { forgetHandshake } from '../platform/socket/lean-connection.js';
 import { userRoom } from '../platform/socket/rooms.js';
 import type { ClientSocket } from '../platform/socket/socket-client.js';
@@ -34,6 +35,7 @@ export class ConnectionService implements OnApplicationBootstrap {
     private readonly closing: Closing,
     private readonly presence: PresenceService,
     private readonly log: Logger,
+    private readonly ofTenants: TenantMetrics,
     metrics: Metrics,
   ) {
     this.connections = metrics.gauge('im_connections', 'Sockets of this node');
@@ -61,6 +63,7 @@ export class ConnectionService implements OnApplicationBootstrap {
     forgetHandshake(client);
     this.local.add(client);
     this.connections.set(this.local.size);
+    this.ofTenants.connected(client.data.actor.tenant, 1);
     client.on('disconnect', () => {
       this.closed(client);
       // A client that leaves the namespace leaves: without it the connection serves nothing, and nothing would end it.
@@ -109,6 +112,7 @@ export class ConnectionService implements OnApplicationBootstrap {
   private closed(client: ClientSocket): void {
     this.local.remove(client);
     this.connections.set(this.local.size);
+    this.ofTenants.connected(client.data.actor.tenant, -1);
     this.closing.forget(client);
     this.presence.socketClosed(client);
   }

@@ -8,6 +8,7 @@ import { TENANT_SCHEMA } from './mysql/tenant-data-sources.js';
 import { HealthController } from './observe/health.controller.js';
 import { Logger } from './observe/logger.js';
 import { Metrics } from './observe/metrics.js';
+import { TenantMetrics } from './observe/tenant-metrics.js';
 import { Readiness } from './observe/readiness.js';
 import { EvictionCheck } from './redis/eviction-check.js';
 import { LeasedBuckets } from './redis/leased-buckets.js';
@@ -41,6 +42,7 @@ export class PlatformModule {
       { provide: TENANT_SCHEMA, useValue: schemas.tenant },
       Logger,
       Metrics,
+      TenantMetrics,
       Readiness,
       SignedCursors,
       NodeIdentity,

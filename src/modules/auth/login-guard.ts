@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import { addressGroup } from '../../platform/http/client-address.js';
+import type { TenantId } from '../../platform/ids/ids.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { Metrics } from '../../platform/observe/metrics.js';
+import { TenantMetrics } from '../../platform/observe/tenant-metrics.js';
 import { failClosed } from '../../platform/redis/fail-closed.js';
 import { LoginTriesRedis, type Attackers, type LoginSubject } from './login-tries.redis.js';
 
@@ -19,14 +21,15 @@ export class LoginGuard {
   constructor(
     private readonly tries: LoginTriesRedis,
     private readonly log: Logger,
+    private readonly ofTenants: TenantMetrics,
     metrics: Metrics,
   ) {
     this.outcomes = metrics.counter('im_logins_total', 'Log-ins by password, by outcome', ['result']);
   }
 
   /** Counts a log-in that was asked for a verified code. */
-  proofAsked(): void {
-    this.outcomes.inc({ result: 'proof_asked' });
+  proofAsked(tenant: TenantId): void {
+    this.count(tenant, 'proof_asked');
   }
 
   /**
@@ -42,17 +45,22 @@ export class LoginGuard {
     const subject = { tenant, account, address: addressGroup(address) };
     const answer = await failClosed(this.tries.begin(subject));
     if (answer.outcome === 'wait') {
-      this.outcomes.inc({ result: 'delayed' });
+      this.count(tenant, 'delayed');
       throw new AppError('RATE_LIMITED', {
         message: 'Too many wrong log-ins of this account from here. Wait as long as told and try again.',
         retryAfterMs: answer.waitMs,
       });
     }
     const found = await check(answer.attackers);
-    this.outcomes.inc({ result: found === null ? 'wrong' : 'right' });
+    this.count(tenant, found === null ? 'wrong' : 'right');
     // The try is counted already; what follows only sharpens the picture, and must not turn a right password away.
     const noted = found === null ? this.tries.failed(subject) : this.tries.succeeded(subject);
     await noted.catch((error: Error) => this.log.warn({ tenant, error: error.message }, 'a log-in was not noted'));
     return found;
+  }
+
+  private count(tenant: TenantId, result: 'right' | 'wrong' | 'delayed' | 'proof_asked'): void {
+    this.outcomes.inc({ result });
+    this.ofTenants.loggedIn(tenant, result);
   }
 }

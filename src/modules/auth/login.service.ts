@@ -64,7 +64,7 @@ export class LoginService {
     const { loginProofAddresses: most } = tenant.settings;
     if (most === 0 || attackers.addresses < most || attackers.isOwnPlace || !this.captchas.canSend(tenant.id)) return;
     if (request.proofToken === undefined) {
-      this.guard.proofAsked();
+      this.guard.proofAsked(tenant.id);
       throw new AppError('CAPTCHA_INVALID', { message: PROOF_NEEDED });
     }
     await this.captchas.spend(tenant.id, request.proofToken, 'login', null, () => Promise.resolve());

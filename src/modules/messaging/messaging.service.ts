@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '../../platform/errors/app-error.js';
 import type { Operator } from '../../platform/http/operator.js';
+import { toAppError } from '../../platform/errors/to-app-error.js';
 import { asSeq, type Actor, type Seq, type TenantId, type Topic } from '../../platform/ids/ids.js';
 import { parseTopic, type TopicParts } from '../../platform/ids/topic.js';
+import { TenantMetrics } from '../../platform/observe/tenant-metrics.js';
 import { DirectMessageService } from '../direct-message/direct-message.service.js';
 import { GroupMessageService } from '../group-message/group-message.service.js';
 import type {
@@ -45,9 +47,21 @@ export class MessagingService {
   constructor(
     private readonly groups: GroupMessageService,
     private readonly direct: DirectMessageService,
+    private readonly metrics: TenantMetrics,
   ) {}
 
-  send(actor: Actor, topic: Topic, body: SendBodyDto): Promise<SendAnswer> {
+  async send(actor: Actor, topic: Topic, body: SendBodyDto): Promise<SendAnswer> {
+    try {
+      const answer = await this.checkAndSend(actor, topic, body);
+      this.metrics.sent(actor.tenant, answer.duplicate ? 'duplicate' : 'stored');
+      return answer;
+    } catch (error) {
+      this.metrics.sent(actor.tenant, toAppError(error).code);
+      throw error;
+    }
+  }
+
+  private checkAndSend(actor: Actor, topic: Topic, body: SendBodyDto): Promise<SendAnswer> {
     const problem = findContentProblem(body.type, body.content) ?? (body.head ? findHeadProblem(body.head) : null);
     if (problem) throw new AppError('VALIDATION_FAILED', { details: [problem] });
     return this.of(topic).sends.send(actor, draftOf(topic, body));

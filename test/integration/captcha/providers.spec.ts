@@ -1,4 +1,5 @@
 import { SmsServer } from '../../support/sms-server.js';
+import { until } from '../../support/until.js';
 import { PhoneWorld } from './phones.js';
 
 let phones: PhoneWorld;
@@ -9,7 +10,7 @@ beforeAll(async () => {
   own = await SmsServer.open();
   phones = await PhoneWorld.open(async (stage) => {
     await stage.tenant('demo', ['alice']);
-    rival = await stage.tenant('rival', ['alice']);
+    rival = await stage.tenant('rival', ['alice'], { smsPerAddressHourly: 10_000 });
   });
 }, 60_000);
 afterAll(async () => {
@@ -44,6 +45,39 @@ it('a tenant sends by its own stored settings, others by those of the environmen
   expect(own.messages.map(({ phone }) => phone)).toEqual([theirs.phone]);
   expect(own.calls[0].query.SignName).toBe('Rival');
 });
+
+it('changed settings count on every node without a restart, and so does taking them away', async () => {
+  const { stage } = phones.world;
+  const other = await stage.inProcess({ ...phones.sms.settings, CONFIG_REFRESH_SECONDS: '3600' });
+  const settings = {
+    provider: 'aliyun',
+    endpoint: own.settings.SMS_ALIYUN_ENDPOINT,
+    accessKeyId: own.settings.SMS_ALIYUN_ACCESS_KEY_ID,
+    templateCode: 'SMS_2',
+  };
+  const secrets = { accessKeySecret: own.settings.SMS_ALIYUN_ACCESS_KEY_SECRET };
+  const askThere = async (): Promise<{ status: number; phone: string }> => {
+    const { loginToken, phone } = await phones.asker('rival');
+    const body = { loginToken, scene: 'login', phone };
+    return { status: (await stage.call(other, 'POST', '/v1/auth/captchas', { body })).status, phone };
+  };
+  for (const signName of ['First', 'Second']) {
+    expect((await store({ ...settings, signName }, secrets)).status).toBeLessThan(300);
+    await until(`the other node signs ${signName}`, async () => {
+      expect((await askThere()).status).toBe(200);
+      return own.calls[own.calls.length - 1].query.SignName === signName;
+    });
+  }
+  const path = `/v1/admin/third-party/${rival}/sms`;
+  expect((await phones.world.call('DELETE', path, { token: ADMIN, headers: { 'x-operator': 'tester' } })).status).toBe(
+    204,
+  );
+  await until('the other node sends by the environment', async () => {
+    const { status, phone } = await askThere();
+    expect(status).toBe(200);
+    return phones.sms.messages.some((message) => message.phone === phone);
+  });
+}, 60_000);
 
 it('settings that are not whole send nothing, by nobody', async () => {
   expect((await store({ provider: 'aliyun', accessKeyId: 'x' }, { accessKeySecret: 'y' })).status).toBeLessThan(300);
