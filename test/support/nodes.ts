@@ -45,7 +45,13 @@ export class NodeProcess {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  async start(): Promise<void> {
+  /** A node that was not started yet. */
+  static async idle(environment: Record<string, string>): Promise<NodeProcess> {
+    return new NodeProcess(await freePort(), environment);
+  }
+
+  /** Starts the process and waits for nothing. */
+  launch(): void {
     const child = spawn(process.execPath, [join(ROOT, 'dist', 'main.js')], {
       env: { PATH: process.env.PATH ?? '', ...this.environment, PORT: String(this.port) },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -53,6 +59,10 @@ export class NodeProcess {
     this.child = child;
     for (const stream of [child.stdout, child.stderr])
       stream?.on('data', (chunk: Buffer) => (this.output += String(chunk)));
+  }
+
+  async start(): Promise<void> {
+    this.launch();
     const isReady = async (): Promise<boolean> => {
       if (!this.running) throw new Error(`the node ended while it started: ${this.log}`);
       return (await this.readiness()) === 200;
