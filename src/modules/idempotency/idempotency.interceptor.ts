@@ -71,13 +71,13 @@ export class IdempotencyInterceptor implements NestInterceptor {
     // 1. Who is at work, what was answered?
     const claim = await this.claim(keyed);
     if (claim.outcome === 'conflict') throw new AppError('IDEMPOTENCY_CONFLICT');
-    if (claim.outcome === 'pending') throw new AppError('IN_PROGRESS', { retryAfterMs: 1000 });
     if (claim.outcome === 'done') return repeat(claim.answer);
+    if (claim.outcome === 'pending') return repeat(await this.answerOfPending(keyed));
     try {
       // 2. What did an earlier one commit, whatever Redis remembers?
       const before = await this.store.find(actor, key, KEEP_SECONDS);
       if (before) {
-        const answer = answerOf(before, digest);
+        const answer = answerOf(before, digest, claim.outcome === 'unguarded');
         await this.keep(keyed, answer);
         return repeat(answer);
       }
@@ -102,13 +102,23 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   /** Without Redis the row in MySQL alone keeps two from doing the same. */
-  private async claim({ actor, key, digest, owner }: Keyed): Promise<Claim> {
+  private async claim({ actor, key, digest, owner }: Keyed): Promise<Claim | { outcome: 'unguarded' }> {
     try {
       return await this.redis.claim(actor, key, digest, owner);
     } catch (error) {
       this.log.warn({ tenant: actor.tenant, error: (error as Error).message }, 'an idempotency key goes without Redis');
-      return { outcome: 'claimed' };
+      return { outcome: 'unguarded' };
     }
+  }
+
+  /**
+   * Redis takes it for running. It may have been answered all the same: what a frozen Redis was asked counts when it wakes,
+   * and by then nobody is at work.
+   */
+  private async answerOfPending({ actor, key, digest }: Keyed): Promise<string> {
+    const before = await this.store.find(actor, key, KEEP_SECONDS);
+    if (!before || before.answer === null) throw new AppError('IN_PROGRESS', { retryAfterMs: 1000 });
+    return answerOf(before, digest, false);
   }
 
   private keep(keyed: Keyed, answer: string): Promise<void> {
@@ -123,9 +133,13 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 }
 
-/** @throws AppError IDEMPOTENCY_CONFLICT, CONFLICT */
-function answerOf(before: CarriedOut, digest: Buffer): string {
+/**
+ * @param mayRun is nothing known of who is at work?
+ * @throws AppError IDEMPOTENCY_CONFLICT, IN_PROGRESS, CONFLICT
+ */
+function answerOf(before: CarriedOut, digest: Buffer, mayRun: boolean): string {
   if (!before.digest.equals(digest)) throw new AppError('IDEMPOTENCY_CONFLICT');
+  if (before.answer === null && mayRun && before.lately) throw new AppError('IN_PROGRESS', { retryAfterMs: 1000 });
   if (before.answer === null) throw new AppError('CONFLICT', { message: CARRIED_OUT });
   return before.answer;
 }

@@ -2,13 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/ids/ids.js';
 import { RedisKeys } from '../../platform/redis/keys.js';
 import { loadScript, RedisScripts } from '../../platform/redis/redis-scripts.js';
+import { RUNNING_SECONDS } from './idempotency.store.js';
 
 const CLAIM = loadScript(__dirname, 'claim');
 const FINISH = loadScript(__dirname, 'finish');
 const RELEASE = loadScript(__dirname, 'release');
-
-/** Longer than any call takes; after a crash the same request is refused as running for this long. */
-const CLAIM_SECONDS = 60;
 
 export type Claim =
   | { readonly outcome: 'claimed' }
@@ -24,9 +22,9 @@ export class IdempotencyRedis {
     private readonly scripts: RedisScripts,
   ) {}
 
-  /** @param owner a fresh token that only this request knows. @throws RedisUnavailable */
+  /** After a crash the same request is refused as running until the claim ends. @param owner a fresh token that only this request knows. @throws RedisUnavailable */
   async claim(actor: Actor, key: string, digest: Buffer, owner: string): Promise<Claim> {
-    const args = [owner, digest.toString('base64url'), CLAIM_SECONDS];
+    const args = [owner, digest.toString('base64url'), RUNNING_SECONDS];
     const [word, value] = (await this.scripts.run(CLAIM, [this.key(actor, key)], args)) as [string, string | number];
     switch (word) {
       case 'CLAIMED':

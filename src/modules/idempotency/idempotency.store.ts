@@ -7,11 +7,20 @@ import { TenantDataSources } from '../../platform/mysql/tenant-data-sources.js';
 
 /** Rows of keys that have ended that one keyed call takes away. */
 const SWEEP_ROWS = 20;
+/** Longer than any call takes. */
+export const RUNNING_SECONDS = 60;
 
 export interface CarriedOut {
   readonly digest: Buffer;
   /** JSON of the answer; null when it was never given: the node died in between, or the call failed after its commit. */
   readonly answer: string | null;
+  /** Was it committed so lately that its answer may be on its way? */
+  readonly lately: boolean;
+}
+
+interface CarriedOutRow extends Pick<CarriedOut, 'digest' | 'answer'> {
+  readonly old: number | string;
+  readonly lately: number | string;
 }
 
 /** Which keyed calls were carried out: written in the transaction of what they did. */
@@ -22,13 +31,14 @@ export class IdempotencyStore {
   /** What became of an earlier call with this key; null when nothing of one was committed within `keepSeconds`. */
   async find(actor: Actor, key: string, keepSeconds: number): Promise<CarriedOut | null> {
     return this.databases.run(actor.tenant, async (db) => {
-      const [row] = await db.query<CarriedOut & { old: number }>(
-        `SELECT digest, answer, created_at <= NOW(3) - INTERVAL ? SECOND AS old
+      const [row] = await db.query<CarriedOutRow>(
+        `SELECT digest, answer, created_at <= NOW(3) - INTERVAL ? SECOND AS old,
+                created_at > NOW(3) - INTERVAL ? SECOND AS lately
          FROM im_idempotency_keys WHERE uid = ? AND id_key = ?`,
-        [keepSeconds, actor.uid, key],
+        [keepSeconds, RUNNING_SECONDS, actor.uid, key],
       );
       if (!row) return null;
-      if (Number(row.old) === 0) return row;
+      if (Number(row.old) === 0) return { digest: row.digest, answer: row.answer, lately: Number(row.lately) === 1 };
       await db.query(
         'DELETE FROM im_idempotency_keys WHERE uid = ? AND id_key = ? AND created_at <= NOW(3) - INTERVAL ? SECOND',
         [actor.uid, key, keepSeconds],

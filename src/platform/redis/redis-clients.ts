@@ -6,6 +6,9 @@ import { Metrics } from '../observe/metrics.js';
 
 export type RedisClient = Redis | Cluster;
 
+/** A connection whose packets vanish is opened anew when nothing came for so long although something was asked. */
+const SILENT_CONNECTION_MS = 5_000;
+
 /** `command` fails fast; `pub` and `sub` carry fan-out and node requests and find their way back by themselves. */
 type Role = 'command' | 'pub' | 'sub';
 
@@ -20,12 +23,14 @@ function optionsOf(env: ToolEnv, role: Role): RedisOptions {
     // A subscriber that is frozen or cut without a FIN must notice: ioredis sends no pings by itself, TCP keep-alive does.
     keepAlive: 5_000,
     ...(role === 'command' && {
+      socketTimeout: SILENT_CONNECTION_MS,
       enableOfflineQueue: false,
       commandTimeout: Math.max(env.REDIS_READ_TIMEOUT_MS, env.REDIS_WRITE_TIMEOUT_MS),
       maxRetriesPerRequest: 0,
     }),
     // With more retries, local delivery of the sharded adapter would wait for a Redis that is away.
     ...(role === 'pub' && {
+      socketTimeout: SILENT_CONNECTION_MS,
       maxRetriesPerRequest: 1,
       enableOfflineQueue: false,
       commandTimeout: env.REDIS_WRITE_TIMEOUT_MS,

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { circuitBreaker, ConsecutiveBreaker, handleAll, isBrokenCircuitError } from 'cockatiel';
 import { Redis, ReplyError } from 'ioredis';
 import { ENV, type Env } from '../env/env.js';
 import { Logger } from '../observe/logger.js';
 import { Metrics } from '../observe/metrics.js';
 import { RedisClients } from './redis-clients.js';
+import { Silence } from './silence.js';
 
 /** Redis did not answer, or not in time; the command may or may not have run. Callers decide what that means. */
 export class RedisUnavailable extends Error {
@@ -56,14 +57,18 @@ const FAULT_LOG_MS = 10_000;
 
 /**
  * Runs commands and Lua scripts on the command connection: one round trip each, timed, behind a circuit breaker, so that
- * a frozen Redis costs the first few callers the command time-out and everybody after them nothing.
+ * a Redis that fails costs a few callers an error, and a frozen one those who ask first one time-out; everybody after them nothing.
  */
 @Injectable()
-export class RedisScripts {
+export class RedisScripts implements OnApplicationShutdown {
   private readonly breaker = circuitBreaker(handleAll, {
     halfOpenAfter: HALF_OPEN_AFTER_MS,
     breaker: new ConsecutiveBreaker(8),
   });
+  private readonly silence = new Silence(
+    () => this.clients.command.ping(),
+    (isSilent) => this.tell(isSilent),
+  );
   private readonly seconds;
   private readonly totalMs: number;
   private readonly faultToldMs = new Map<string, number>();
@@ -77,8 +82,8 @@ export class RedisScripts {
     // Redirections and reconnects of ioredis come on top of its own command time-out; a caller must be answered within 1 s.
     this.totalMs = Math.max(env.REDIS_READ_TIMEOUT_MS, env.REDIS_WRITE_TIMEOUT_MS) + 100;
     this.seconds = metrics.histogram('im_redis_command_seconds', 'Time of a Redis script or command', ['script']);
-    this.breaker.onBreak(() => this.log.error({}, 'redis does not answer: commands are refused at once until it does'));
-    this.breaker.onReset(() => this.log.info({}, 'redis answers again'));
+    this.breaker.onBreak(() => this.tell(true));
+    this.breaker.onReset(() => this.tell(false));
   }
 
   /**
@@ -122,6 +127,15 @@ export class RedisScripts {
     return this.guarded(name, () => call(this.clients.command));
   }
 
+  onApplicationShutdown(): void {
+    this.silence.stop();
+  }
+
+  private tell(isAway: boolean): void {
+    if (isAway) this.log.error({}, 'redis does not answer: commands are refused at once until it does');
+    else this.log.info({}, 'redis answers again');
+  }
+
   private async evaluate(
     script: RedisScript,
     keys: readonly string[],
@@ -136,6 +150,7 @@ export class RedisScripts {
   }
 
   private async guarded<T>(name: string, call: () => Promise<T>): Promise<T> {
+    if (this.silence.is) throw new RedisUnavailable();
     const stop = this.seconds.startTimer({ script: name });
     let outcome: Outcome<T>;
     try {
@@ -161,9 +176,14 @@ export class RedisScripts {
 
   /** An error that a living Redis answered is a fault of the command, not one of the connection: the breaker must not count it. */
   private async outcomeOf<T>(call: () => Promise<T>): Promise<Outcome<T>> {
+    const sentAtMs = performance.now();
     try {
-      return { value: await withTimeout(call(), this.totalMs) };
+      const value = await withTimeout(call(), this.totalMs);
+      this.silence.answered();
+      return { value };
     } catch (error) {
+      if (error instanceof ReplyError) this.silence.answered();
+      else if (isTimeout(error)) await this.silence.gaveUp(sentAtMs);
       if (!(error instanceof ReplyError) || UNUSABLE_REPLY.test((error as Error).message)) throw error;
       return { fault: error };
     }
@@ -184,11 +204,18 @@ function cork(client: RedisClients['command']): void {
 
 const isNoScript = (error: unknown): boolean => error instanceof Error && error.message.startsWith('NOSCRIPT');
 
+/** Nothing came back in time. */
+class NoAnswer extends Error {}
+
+/** The client library's own command time-out has no class. */
+const isTimeout = (error: unknown): boolean =>
+  error instanceof NoAnswer || (error instanceof Error && error.message === 'Command timed out');
+
 type Outcome<T> = { readonly value: T } | { readonly fault: unknown };
 
 function withTimeout<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(() => reject(new NoAnswer(`no answer within ${timeoutMs} ms`)), timeoutMs);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

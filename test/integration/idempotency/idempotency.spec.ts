@@ -154,6 +154,34 @@ describe('what is lost in between', () => {
     expect(await groupsNamed('slow')).toBe(1);
   });
 
+  it('a claim that a frozen Redis took late holds back nobody whose call was answered', async () => {
+    const first = await make('late claim', 'k15');
+    const redis = world.get(RedisClients).command;
+    const [key] = (await redis.call('KEYS', `${world.stage.name}:*:idem:*k15*`)) as string[];
+    const digest = await redis.hget(key, 'digest');
+    await redis.del(key);
+    await redis.hset(key, { state: 'pending', owner: 'timed out', digest });
+    await redis.expire(key, 60);
+    expect(await make('late claim', 'k15')).toMatchObject({ status: 201, body: first.body });
+  });
+
+  it('Redis does not say who is at work: a call that was committed just now is running, one of long ago has lost its answer', async () => {
+    const { digest } = (
+      await world.sql<{ digest: Buffer }>('demo', "SELECT digest FROM im_idempotency_keys WHERE id_key = 'k15'")
+    )[0];
+    const again = async (ageSeconds: number): Promise<string | undefined> => {
+      await world.sql(
+        'demo',
+        `UPDATE im_idempotency_keys SET answer = NULL, created_at = NOW(3) - INTERVAL ? SECOND WHERE id_key = 'k15'`,
+        [ageSeconds],
+      );
+      return (await make('late claim', 'k15')).body.code;
+    };
+    expect(digest).toHaveLength(32);
+    jest.spyOn(world.get(IdempotencyRedis), 'claim').mockRejectedValue(new Error('no answer'));
+    expect([await again(5), await again(70)]).toEqual(['IN_PROGRESS', 'CONFLICT']);
+  });
+
   it('a day has passed: the key is free', async () => {
     await make('yesterday', 'k10');
     await world.sql(
