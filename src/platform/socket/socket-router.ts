@@ -14,6 +14,9 @@ import type { ClientSocket } from './socket-client.js';
 import { SocketServer } from './socket-server.js';
 import { SOCKET_EVENT, type SocketEventOptions } from './socket-event.decorator.js';
 
+const MOVING = 'This server is going away. Repeat it on the next connection.';
+const MOVING_MS = 500;
+
 /** Takes one of a user's budget, or throws; answers without a promise when it can. */
 type Spend = (client: ClientSocket, budget: UserBudget) => void | Promise<void>;
 
@@ -34,6 +37,8 @@ export class SocketRouter implements OnModuleInit {
   private readonly seconds;
   /** How many events of each client are being handled; who has none is not in it. */
   private readonly running = new Map<ClientSocket, number>();
+  /** Those whose connection is about to end. */
+  private readonly refused = new WeakSet<ClientSocket>();
   private spend: Spend = () => undefined;
 
   constructor(
@@ -83,6 +88,11 @@ export class SocketRouter implements OnModuleInit {
     return this.running.has(client);
   }
 
+  /** Refuses what this client sends from now on, retryably; what is under way is answered. */
+  refuse(client: ClientSocket): void {
+    this.refused.add(client);
+  }
+
   /** Answers everything that this socket sends from now on. */
   attach(client: ClientSocket): void {
     client.use((packet: unknown[]) => void this.answer(client, packet));
@@ -110,6 +120,7 @@ export class SocketRouter implements OnModuleInit {
 
   private async dispatch(route: Route | undefined, client: ClientSocket, args: unknown[]): Promise<Ack | RawJson> {
     try {
+      if (this.refused.has(client)) throw new AppError('OVERLOADED', { message: MOVING, retryAfterMs: MOVING_MS });
       const spending = this.spend(client, route?.budget ?? 'read');
       if (spending) await spending;
       if (!route) throw new AppError('UNKNOWN_EVENT');

@@ -22,14 +22,16 @@ function stage(clients: readonly string[], asking: Set<string>) {
       local.remove(client);
     },
   } as unknown as Closing;
+  const refused: string[] = [];
   const router = {
+    refuse: (client: ClientSocket) => void refused.push(client.id),
     owesTo: (client: ClientSocket) => asking.has(client.id),
     get isBusy() {
       return asking.size > 0;
     },
   } as unknown as SocketRouter;
   const sockets = { close: async () => void closed.push('server') } as unknown as SocketServer;
-  return { closed, service: new ShutdownService(new Readiness(), local, closing, router, sockets) };
+  return { closed, refused, service: new ShutdownService(new Readiness(), local, closing, router, sockets) };
 }
 
 describe('the end of a node', () => {
@@ -38,9 +40,10 @@ describe('the end of a node', () => {
 
   it('moves those who wait for nothing at once, whatever others ask, and an asking one when he has his answer', async () => {
     const asking = new Set(['busy']);
-    const { closed, service } = stage(['busy', 'idle'], asking);
+    const { closed, refused, service } = stage(['busy', 'idle'], asking);
     const drained = service.drain();
     expect(closed).toEqual(['idle']);
+    expect(refused).toEqual(['busy', 'idle']);
     await jest.advanceTimersByTimeAsync(3_000);
     expect(closed).toEqual(['idle']);
     asking.clear();
@@ -49,11 +52,13 @@ describe('the end of a node', () => {
     expect(closed).toEqual(['idle', 'busy', 'server']);
   });
 
-  it('has an end, also with clients who are never without a question', async () => {
+  it('has an end, also for clients whose answers never come, at a pace', async () => {
     const names = Array.from({ length: 500 }, (_, index) => `busy-${index}`);
-    const { closed, service } = stage(names, new Set(names));
+    const { closed, refused, service } = stage(names, new Set(names));
     const drained = service.drain();
-    await jest.advanceTimersByTimeAsync(7_000);
+    expect(refused).toHaveLength(50);
+    await jest.advanceTimersByTimeAsync(7_900);
+    expect(refused).toEqual(names);
     expect(closed).toEqual([]);
     await jest.advanceTimersByTimeAsync(3_000);
     await drained;
