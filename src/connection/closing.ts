@@ -7,6 +7,9 @@ const EXPIRY_SWEEP_MS = 1_000;
 /** Clients that are moved come back spread over this time. */
 const RECONNECT_SPREAD_MS = 3_000;
 
+/** A client that is moved loses no question that crosses the word to go. */
+const LINGER_MS = 200;
+
 /** A client that does not read why it is closed is cut off after this. */
 const GRACE_MS = 5_000;
 
@@ -34,7 +37,8 @@ export class Closing implements OnModuleInit, OnApplicationShutdown {
   close(client: ClientSocket, reason: ClosingReason): void {
     const isMoved = reason === 'draining' || reason === 'slow_consumer';
     const reconnectAfterMs = isMoved ? Math.floor(Math.random() * RECONNECT_SPREAD_MS) : 0;
-    const options = { graceMs: GRACE_MS, dropQueued: reason === 'slow_consumer' };
+    const lingerMs = reason === 'draining' ? LINGER_MS : 0;
+    const options = { graceMs: GRACE_MS, dropQueued: reason === 'slow_consumer', lingerMs };
     this.sockets.end(client, 'session:closing', { reason, reconnectAfterMs }, options);
   }
 

@@ -48,6 +48,8 @@ export interface SlowListeners {
 export interface EndOptions {
   readonly graceMs: number;
   readonly dropQueued?: boolean;
+  /** The connection stays open for so long after the word: what the client sent before it heard it is answered. */
+  readonly lingerMs?: number;
 }
 
 const clientOf = (socket: Recipient): ClientSocket => socket as unknown as ClientSocket;
@@ -191,7 +193,8 @@ export class SocketServer implements OnApplicationBootstrap {
     const socket = inside(client);
     if (options.dropQueued) dropQueued(socket);
     this.emitTo(client, event, payload);
-    client.disconnect(true);
+    if (options.lingerMs) setTimeout(() => client.disconnect(true), options.lingerMs).unref();
+    else client.disconnect(true);
     setTimeout(() => terminate(socket), options.graceMs).unref();
   }
 
