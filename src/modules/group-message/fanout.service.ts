@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor, Seq, TenantId, Topic, UserId } from '../../platform/ids/ids.js';
+import { asSeq, type Actor, type Seq, type TenantId, type Topic, type UserId } from '../../platform/ids/ids.js';
 import { Logger } from '../../platform/observe/logger.js';
 import { Metrics } from '../../platform/observe/metrics.js';
 import { topicRoom, userRoom } from '../../platform/socket/rooms.js';
@@ -8,11 +8,15 @@ import { RawJson } from '../../platform/wire/raw-json.js';
 import { GroupService } from '../group/group.service.js';
 import { GroupMessageStore } from './group-message.store.js';
 import type { Message, Quote } from './group-message.types.js';
-import { changedMessage } from './message-row.js';
+import { changedMessage, messageOf } from './message-row.js';
 import { MAX_QUOTE_BYTES, quotedSeq, quotingMessage } from './quote.js';
 import { QuoteService } from './quote.service.js';
 
 const MAX_FRAME_BYTES = 128 * 1024;
+/** A frame that waited longer for its quotes is compared with what is stored: another node may have changed it meanwhile. */
+const LOOK_AGAIN_AFTER_MS = 50;
+/** That takes no longer, or the members are told to ask. */
+const LOOK_AGAIN_MS = 300;
 
 /** A message as text, made once for the hot set and the frames; a page's row is one. */
 interface Sized {
@@ -152,16 +156,49 @@ export class FanoutService {
     if (quoting.length === 0) return this.send(tenant, topic, ready, []);
     ready.changed.clear();
     this.composing.set(key, ready);
-    void this.quotes.forAll(tenant, topic, quoting).then((quotes) => {
+    const beganMs = performance.now();
+    void this.quotes.forAll(tenant, topic, quoting).then(async (quotes) => {
+      const isSlow = performance.now() - beganMs > LOOK_AGAIN_AFTER_MS;
+      const present = isSlow ? await this.presentQuotes(tenant, topic, ready, quotes) : quotes;
       this.composing.delete(key);
-      this.send(
-        tenant,
-        topic,
-        ready,
-        quotes.filter(({ seq }) => !ready.changed.has(seq)),
-      );
+      if (present === null) this.resync(tenant, topic);
+      else {
+        const unchanged = present.filter(({ seq }) => !ready.changed.has(seq));
+        this.send(tenant, topic, ready, unchanged);
+      }
       this.flush(tenant, topic);
     });
+  }
+
+  /**
+   * Looks again at a frame that waited: nodes tell the members of a change, not each other, and what was recalled must not
+   * be told after that. Its messages take their present form.
+   * @returns the quotes that are still as they were; null when that cannot be known in time
+   */
+  private async presentQuotes(
+    tenant: TenantId,
+    topic: Topic,
+    ready: Pending,
+    quotes: readonly Quote[],
+  ): Promise<readonly Quote[] | null> {
+    const seqs = [...ready.messages, ...quotes].map(({ seq }) => seq);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<null>((resolve) => (timer = setTimeout(resolve, LOOK_AGAIN_MS, null)));
+    const looking = this.store.rowsOf(tenant, topic, seqs).then(
+      (rows) => rows.map((row) => messageOf(topic, row)),
+      () => null,
+    );
+    const found = await Promise.race([looking, late])
+      .catch(() => null)
+      .finally(() => clearTimeout(timer));
+    if (found === null) return null;
+    const present = new Map(found.map((message) => [message.seq, message]));
+    // What was just sent has the version 1.
+    for (const { seq } of [...ready.messages]) {
+      const message = present.get(asSeq(seq));
+      if (message && message.version > 1) this.renew(`${tenant} ${topic}`, message);
+    }
+    return quotes.filter(({ seq, version }) => present.get(seq)?.version === version);
   }
 
   private send(tenant: TenantId, topic: Topic, pending: Pending, quotes: readonly Quote[]): void {

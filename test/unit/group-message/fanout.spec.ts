@@ -33,8 +33,11 @@ const quoteOf = (seq: number): Quote => ({
 function stage() {
   const frames: MessagesFrame[] = [];
   const composing: ((quotes: Quote[]) => void)[] = [];
+  const resyncs: string[] = [];
+  const store = { rowsOf: async (): Promise<unknown[]> => [] };
   const sockets = {
     emit: (_: string, event: string, payload: RawJson) => {
+      if (event === 'topic:resync') resyncs.push(event);
       if (event === 'messages') frames.push(JSON.parse(payload.text) as MessagesFrame);
     },
   } as unknown as SocketServer;
@@ -43,14 +46,14 @@ function stage() {
   } as unknown as QuoteService;
   const fanout = new FanoutService(
     sockets,
-    {} as GroupMessageStore,
+    store as unknown as GroupMessageStore,
     {} as GroupService,
     quotes,
     {} as Logger,
     new Metrics(),
   );
   const turn = () => new Promise((resolve) => setImmediate(resolve));
-  return { fanout, frames, composing, turn };
+  return { fanout, frames, composing, resyncs, store, turn };
 }
 
 describe('frames that wait for quotes', () => {
@@ -85,5 +88,39 @@ describe('frames that wait for quotes', () => {
     composing.shift()!([]);
     await turn();
     expect(frames.map(({ messages }) => messages.map(({ seq }) => seq))).toEqual([[1, 2], [3]]);
+  });
+
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 60));
+  const row = (seq: number, status: string, version: number) => ({
+    ...{ id: String(seq), seqid: String(seq), from_user: '20', client_msg_id: `c-${seq}`, msg_type: 'text' },
+    ...{ content: '{"text":"secret"}', head: null, mentioned_user_ids: null, mention_all: 0, status, version },
+    ...{ created_at: new Date(0), updated_at: new Date(0), reply_seqid: null, root_seqid: null },
+  });
+
+  it('longer than a moment are compared with what is stored: another node may have recalled what they hold', async () => {
+    const { fanout, frames, composing, store, turn } = stage();
+    store.rowsOf = async () => [row(5, 'recalled', 2), row(3, 'recalled', 2), row(2, 'normal', 1)];
+    fanout.message(tenant, topic, sized(messageAt(5, 'secret', 3)), 4);
+    await turn();
+    await pause();
+    composing.shift()!([quoteOf(2), quoteOf(3)]);
+    await pause();
+    expect(JSON.stringify(frames)).not.toContain('secret');
+    expect(frames.flatMap(({ messages }) => messages.map(({ status, version }) => [status, version]))).toEqual([
+      ['recalled', 2],
+    ]);
+    expect(frames[0].quotes ?? []).toEqual([]);
+  });
+
+  it('longer than a moment, when that cannot be known, are left to the members to ask for', async () => {
+    const { fanout, frames, composing, resyncs, store, turn } = stage();
+    store.rowsOf = () => Promise.reject(new Error('the database is away'));
+    fanout.message(tenant, topic, sized(messageAt(5, 'secret', 3)), 4);
+    await turn();
+    await pause();
+    composing.shift()!([]);
+    await pause();
+    expect(frames).toEqual([]);
+    expect(resyncs).toHaveLength(1);
   });
 });
