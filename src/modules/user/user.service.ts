@@ -221,9 +221,9 @@ export class UserService {
     return rows[0]?.status === 'active' ? asUserId(rows[0].id) : null;
   }
 
-  /** Locks the user's row until the commit. @returns false when there is no such user */
+  /** Locks the user's row until the commit. @returns false when there is no such user, or he may not act */
   async lockIn(tx: EntityManager, uid: UserId): Promise<boolean> {
-    const rows = await tx.query<unknown[]>('SELECT 1 FROM im_users WHERE id = ? FOR UPDATE', [uid]);
+    const rows = await tx.query<unknown[]>("SELECT 1 FROM im_users WHERE id = ? AND status = 'active' FOR UPDATE", [uid]);
     return rows.length === 1;
   }
 

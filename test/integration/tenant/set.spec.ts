@@ -78,6 +78,6 @@ describe('npm run tenant -- set', () => {
       expect(await stored()).toEqual(before);
       expect(await audited()).toHaveLength(audits);
     },
-    30_000,
+    120_000,
   );
 });
