@@ -29,7 +29,16 @@ interface Attempt {
   readonly proofToken?: string;
 }
 
+/** As a client does it: what a slow machine could not check in time is tried again, from the same place. */
 async function login(account: string, password: string, attempt: Attempt = {}): Promise<RestAnswer> {
+  const here = { address: newAddress(), ...attempt };
+  return until('the log-in is looked at', async () => {
+    const answer = await loginOnce(account, password, here);
+    return answer.body.code === 'SHORT_STATE_UNAVAILABLE' ? null : answer;
+  });
+}
+
+async function loginOnce(account: string, password: string, attempt: Attempt = {}): Promise<RestAnswer> {
   const { at = phones, tenant = 'demo', address = newAddress(), proofToken } = attempt;
   const key = `${at.world.stage.name} ${tenant}`;
   const loginToken = tokens.get(key) ?? (await at.world.loginToken(tenant));
@@ -98,14 +107,13 @@ describe('an account that is guessed at from many addresses', () => {
   });
 
   it('is not guessed at any faster by all of them at once', async () => {
-    const answers = await Promise.all(Array.from({ length: 24 }, (_, index) => login('erin', `guess-${index}`)));
+    const answers = await Promise.all(Array.from({ length: 24 }, (_, index) => loginOnce('erin', `guess-${index}`)));
     const counted = (code: string): number => answers.filter(({ body }) => body.code === code).length;
     expect(counted('UNAUTHENTICATED')).toBeLessThanOrEqual(MANY);
     expect(counted('CAPTCHA_INVALID')).toBeGreaterThan(0);
     // A machine that is too slow for so many at once refuses some: they were not looked at either.
     const refused = counted('SHORT_STATE_UNAVAILABLE');
     expect(counted('UNAUTHENTICATED') + counted('CAPTCHA_INVALID') + refused).toBe(24);
-    await until('log-ins are answered', async () => (await login('frank', PASSWORD)).status === 200);
   });
 
   it('does not count those who knew the password', async () => {
