@@ -16,14 +16,16 @@ import { BanDto, InviteDto, JoinDto } from './dto/governance.dto.js';
 import { BansView, InviteView, JoinAnswerView, JoinRequestsView } from './dto/governance.view.js';
 import { groupTopicOf, inviteCodeOf, uidOf } from './dto/group-params.js';
 import { GroupBansService } from './group-bans.service.js';
-import { GroupJoinsService } from './group-joins.service.js';
+import { GroupInvitesService } from './group-invites.service.js';
+import { GroupJoinRequestsService } from './group-join-requests.service.js';
 
 @ApiTags('groups')
 @ApiBearerAuth()
 @Controller('v1/im')
 export class GroupJoinsController {
   constructor(
-    private readonly joins: GroupJoinsService,
+    private readonly joins: GroupJoinRequestsService,
+    private readonly invites: GroupInvitesService,
     private readonly bans: GroupBansService,
   ) {}
 
@@ -98,7 +100,7 @@ export class GroupJoinsController {
   @ApiCreatedResponse({ type: InviteView })
   invite(@CurrentActor() actor: Actor, @Param('topic') topic: string, @Body() body: InviteDto): Promise<InviteView> {
     const limits = { maxUses: body.maxUses ?? null, expiresInSeconds: body.expiresIn };
-    return this.joins.invite(actor, groupTopicOf(topic), limits);
+    return this.invites.create(actor, groupTopicOf(topic), limits);
   }
 
   @Delete('groups/:topic/invites/:code')
@@ -107,7 +109,7 @@ export class GroupJoinsController {
   @ApiParam({ name: 'topic', type: String })
   @ApiNoContentResponse()
   revoke(@CurrentActor() actor: Actor, @Param('topic') topic: string, @Param('code') code: string): Promise<void> {
-    return this.joins.revokeInvite(actor, groupTopicOf(topic), inviteCodeOf(code));
+    return this.invites.revoke(actor, groupTopicOf(topic), inviteCodeOf(code));
   }
 
   @Post('invites/:code/accept')
@@ -115,6 +117,6 @@ export class GroupJoinsController {
   @ApiOperation({ summary: 'Join by an invite' })
   @ApiOkResponse({ type: JoinAnswerView })
   accept(@CurrentActor() actor: Actor, @Param('code') code: string): Promise<JoinAnswerView> {
-    return this.joins.accept(actor, inviteCodeOf(code));
+    return this.invites.accept(actor, inviteCodeOf(code));
   }
 }

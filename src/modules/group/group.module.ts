@@ -10,9 +10,11 @@ import { GroupAnnouncementsService } from './group-announcements.service.js';
 import { GroupAnnouncer } from './group-announcer.js';
 import { GroupBansService } from './group-bans.service.js';
 import { GroupChanges } from './group-changes.js';
+import { GroupEntry } from './group-entry.js';
+import { GroupInvitesService } from './group-invites.service.js';
 import { GroupController } from './group.controller.js';
 import { GroupJoinsController } from './group-joins.controller.js';
-import { GroupJoinsService } from './group-joins.service.js';
+import { GroupJoinRequestsService } from './group-join-requests.service.js';
 import { GroupLifeService } from './group-life.service.js';
 import { GroupLimits } from './group-limits.js';
 import { GroupMembersService } from './group-members.service.js';
@@ -40,7 +42,9 @@ import { UnknownOutcomes } from './unknown-outcomes.js';
     GroupLifeService,
     GroupMembersService,
     GroupBansService,
-    GroupJoinsService,
+    GroupEntry,
+    GroupJoinRequestsService,
+    GroupInvitesService,
     GroupAnnouncementsService,
     GroupReads,
     MemberCursors,
