@@ -28,7 +28,28 @@ export async function validateDto<T extends object>(dto: DtoClass<T>, value: unk
     validationError: { target: false, value: false },
   });
   if (errors.length > 0) throw toError(errors);
+  const lost = findLostField(value, instance);
+  if (lost !== null) {
+    const details = [{ field: lost, problem: `property ${lost} should not exist` }];
+    throw new AppError('VALIDATION_FAILED', { details });
+  }
   return instance;
+}
+
+/**
+ * Fields named like methods of every object (`toString`) are left out when an instance is made, before any rule could
+ * refuse them as unknown.
+ */
+function findLostField(given: unknown, made: unknown, path = ''): string | null {
+  const areObjects = [given, made].every((value) => typeof value === 'object' && value !== null);
+  if (given === made || !areObjects) return null;
+  for (const [key, value] of Object.entries(given as object)) {
+    const here = path === '' ? key : `${path}.${key}`;
+    if (!Object.hasOwn(made as object, key)) return here;
+    const lost = findLostField(value, (made as Record<string, unknown>)[key], here);
+    if (lost !== null) return lost;
+  }
+  return null;
 }
 
 /** A rule that bounds a size says so in its validation context: `{ context: { code: 'PAYLOAD_TOO_LARGE' } }`. */

@@ -6,13 +6,12 @@ import {
   IsBoolean,
   IsInt,
   IsObject,
-  IsOptional,
   IsString,
   MaxLength,
   MinLength,
   ValidateNested,
 } from 'class-validator';
-import { FreeJson, IsId, MaxJsonBytes, PageLimit, QueryNumber } from '../../../platform/http/rules.js';
+import { FreeJson, IfGiven, IsId, MaxJsonBytes, PageLimit, QueryNumber } from '../../../platform/http/rules.js';
 
 const FREE_OBJECT = { type: 'object', additionalProperties: true } as const;
 const MAX_SETTINGS_BYTES = 32 * 1024;
@@ -30,24 +29,24 @@ export class NewTenantDto {
   name: string;
 
   @ApiPropertyOptional({ description: 'Default: `im_<code>`.' })
-  @IsOptional()
+  @IfGiven()
   @IsString()
   @MaxLength(64)
   dbName?: string;
 
   @ApiPropertyOptional()
-  @IsOptional()
+  @IfGiven()
   @IsString()
   @MaxLength(255)
   dbHost?: string;
 
   @ApiPropertyOptional()
-  @IsOptional()
+  @IfGiven()
   @IsInt()
   dbPort?: number;
 
   @ApiPropertyOptional()
-  @IsOptional()
+  @IfGiven()
   @IsString()
   @MaxLength(64)
   dbUser?: string;
@@ -56,13 +55,13 @@ export class NewTenantDto {
     example: 'env:ACME_DB_PASSWORD',
     description: 'Name of the variable that holds the password.',
   })
-  @IsOptional()
+  @IfGiven()
   @IsString()
   @MaxLength(255)
   dbSecretRef?: string;
 
   @ApiPropertyOptional(FREE_OBJECT)
-  @IsOptional()
+  @IfGiven()
   @FreeJson()
   @IsObject()
   @MaxJsonBytes(MAX_SETTINGS_BYTES)
@@ -71,7 +70,7 @@ export class NewTenantDto {
 
 export class ChangeTenantDto {
   @ApiPropertyOptional()
-  @IsOptional()
+  @IfGiven()
   @IsString()
   @MinLength(1)
   @MaxLength(128)
@@ -81,7 +80,7 @@ export class ChangeTenantDto {
     ...FREE_OBJECT,
     description: 'By name; null takes a setting away, so that its default counts.',
   })
-  @IsOptional()
+  @IfGiven()
   @FreeJson()
   @IsObject()
   @MaxJsonBytes(MAX_SETTINGS_BYTES)
@@ -125,7 +124,7 @@ export class ConfigDto {
   value: string;
 
   @ApiPropertyOptional()
-  @IsOptional()
+  @IfGiven()
   @IsString()
   @MaxLength(100)
   name?: string;
@@ -167,13 +166,13 @@ export class DictItemDto {
   value: string;
 
   @ApiPropertyOptional({ default: 'string' })
-  @IsOptional()
+  @IfGiven()
   @IsString()
   @MaxLength(32)
   valueType?: string;
 
   @ApiPropertyOptional()
-  @IsOptional()
+  @IfGiven()
   @IsBoolean()
   isDefault?: boolean;
 }
@@ -187,6 +186,7 @@ export class DictDto {
   @ApiProperty({ type: [DictItemDto] })
   @IsArray()
   @ArrayMaxSize(1000)
+  @IsObject({ each: true })
   @ValidateNested({ each: true })
   @Type(() => DictItemDto)
   items: DictItemDto[];
@@ -215,14 +215,14 @@ export class ThirdPartyDto {
     ...FREE_OBJECT,
     description: 'Texts by name, sealed at once and never shown; absent: those that are there stay.',
   })
-  @IsOptional()
+  @IfGiven()
   @FreeJson()
   @IsObject()
   @MaxJsonBytes(MAX_SETTINGS_BYTES)
   secrets?: Record<string, string>;
 
   @ApiPropertyOptional({ default: true })
-  @IsOptional()
+  @IfGiven()
   @IsBoolean()
   enabled?: boolean;
 }
@@ -249,7 +249,7 @@ export class ThirdPartiesView {
 
 export class AuditQueryDto {
   @ApiPropertyOptional({ description: 'Exclusive; without it the newest.' })
-  @IsOptional()
+  @IfGiven()
   @IsId()
   beforeId?: string;
 

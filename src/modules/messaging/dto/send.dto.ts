@@ -29,7 +29,7 @@ export class SendDto {
   @MaxJsonBytes(MAX_CONTENT_BYTES)
   content: object;
 
-  @ApiPropertyOptional({ type: Object, example: { quote: 7 } })
+  @ApiPropertyOptional({ type: Object, nullable: true, example: { quote: 7 } })
   @FreeJson()
   @IsOptional()
   @IsObject()
