@@ -53,6 +53,7 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
   private readonly pending = new Map<string, Pending>();
   /** Topics in the index of this node, under which node id. */
   private readonly indexed = new Map<string, string>();
+  private ready?: Promise<boolean>;
   private readonly big = new LRUCache<string, number>({ max: 10_000, ttl: BIG_KEPT_MS });
   private living?: { readonly nodes: Promise<readonly string[]>; readonly untilMs: number };
   /** Topics whose set is being written. */
@@ -104,7 +105,11 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
     if (known !== undefined) return known;
     try {
       await this.writeTopic(key);
-      const count = await this.redis.count(await this.livingNodes(), tenant, topic);
+      const [count, isReady] = await Promise.all([
+        this.livingNodes().then((nodes) => this.redis.count(nodes, tenant, topic)),
+        this.isReady(),
+      ]);
+      if (!isReady) return null;
       if (count > BIG) this.big.set(key, count);
       return count;
     } catch (error) {
@@ -120,7 +125,7 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
   async offline(tenant: TenantId, topic: Topic, uids: readonly UserId[]): Promise<UserId[] | null> {
     try {
       const found = await this.redis.offline(await this.livingNodes(), tenant, topic, uids);
-      return (await this.nodes.isReady()) ? found : null;
+      return (await this.isReady()) ? found : null;
     } catch (error) {
       this.log.debug({ tenant, topic, error: (error as Error).message }, 'offline members cannot be known');
       return null;
@@ -206,6 +211,12 @@ export class OnlineMembers implements OnModuleInit, OnApplicationShutdown {
       this.log.debug({ error: (error as Error).message }, 'sets of online members were not prolonged this time');
     }
     if (this.pending.size > 0) this.schedule(FLUSH_AFTER_MS);
+  }
+
+  /** Asked anew each time, by all who ask at the same time together. */
+  private isReady(): Promise<boolean> {
+    this.ready ??= this.nodes.isReady().finally(() => (this.ready = undefined));
+    return this.ready;
   }
 
   private livingNodes(): Promise<readonly string[]> {

@@ -8,14 +8,12 @@ const LOOK_EVERY_MS = 2_000;
 const READY_AFTER_MS = 30_000;
 
 /**
- * An empty Redis is not a world of offline users: presence is unknown until the nodes have had time to register anew. The
- * node that saw it empty first says when that is over.
+ * An empty Redis is not a world of offline users: presence is unknown until the nodes have had time to register anew. Since
+ * when they have is kept in that Redis itself: emptied once more, it begins again.
  */
 @Injectable()
 export class PresenceReady implements OnModuleInit, OnApplicationShutdown {
   private timer?: NodeJS.Timeout;
-  /** Since when this node has been registered in a Redis that is not ready; monotonic. */
-  private sinceMs: number | null = null;
 
   constructor(
     private readonly redis: PresenceRedis,
@@ -25,8 +23,6 @@ export class PresenceReady implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     this.timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref();
-    // It may have been emptied once more.
-    this.lease.onLost(() => (this.sinceMs = null));
   }
 
   onApplicationShutdown(): void {
@@ -35,15 +31,8 @@ export class PresenceReady implements OnModuleInit, OnApplicationShutdown {
 
   private async look(): Promise<void> {
     try {
-      if (!this.lease.stands) return;
-      const now = performance.now();
-      if (await this.redis.isReady()) this.sinceMs = null;
-      else if (this.sinceMs === null) this.sinceMs = now;
-      else if (now - this.sinceMs >= READY_AFTER_MS) {
-        await this.redis.setReady();
-        this.sinceMs = null;
-        this.log.info({}, 'presence is ready: the nodes have had time to register');
-      }
+      if (!this.lease.stands || !(await this.redis.becomeReady(READY_AFTER_MS))) return;
+      this.log.info({}, 'presence is ready: the nodes have had time to register');
     } catch {
       // Redis is away, which others report.
     }

@@ -4,6 +4,7 @@ import { loadScript, RedisScripts } from '../../platform/redis/redis-scripts.js'
 
 const RENEW = loadScript(__dirname, 'renew');
 const LIVING = loadScript(__dirname, 'living');
+const READY = loadScript(__dirname, 'ready');
 const RETIRE = loadScript(__dirname, 'retire');
 const DEAD = loadScript(__dirname, 'dead');
 const HOLD = loadScript(__dirname, 'hold');
@@ -67,12 +68,13 @@ export class PresenceRedis {
   }
 
   async isReady(): Promise<boolean> {
-    const found = await this.scripts.command('presence_ready', (client) => client.exists(this.readyKey));
-    return found === 1;
+    return (await this.scripts.command('presence_ready', (client) => client.get(this.readyKey))) === '1';
   }
 
-  async setReady(): Promise<void> {
-    await this.scripts.command('presence_set_ready', (client) => client.set(this.readyKey, '1'));
+  /** Lets presence become ready when that time has come. @returns whether it became so by this call */
+  async becomeReady(afterMs: number): Promise<boolean> {
+    const [status] = (await this.scripts.run(READY, [this.readyKey], [afterMs])) as [string];
+    return status === 'NOW_READY';
   }
 
   /** All nodes with an entry, and what they said of themselves. */

@@ -74,7 +74,7 @@ export const KEY_FAMILIES = {
     type: 'string',
     ttl: 'none',
     owner: 'presence',
-    what: 'set 30 s after the first node registered in an empty Redis; without it presence is unknown',
+    what: '1 = presence is known; in an emptied Redis the time (ms) since when nodes register anew, for 30 s',
   },
   presenceUser: {
     pattern: '<t>:presence:user:{<uid>}',

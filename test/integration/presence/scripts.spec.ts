@@ -1,6 +1,9 @@
 import * as fc from 'fast-check';
 import { asTenantId, asUserId, type UserId } from '../../../src/platform/ids/ids.js';
+import { PresenceRedis } from '../../../src/modules/presence/presence.redis.js';
 import { SessionRedis } from '../../../src/modules/presence/session.redis.js';
+import { RedisKeys } from '../../../src/platform/redis/keys.js';
+import { RedisScripts } from '../../../src/platform/redis/redis-scripts.js';
 import { PresenceRig } from '../../support/presence.js';
 import { Stage } from '../../support/stage.js';
 
@@ -12,6 +15,7 @@ const GRACE_LEFT_MS = 4_000;
 let stage: Stage;
 let rig: PresenceRig;
 let redis: SessionRedis;
+let node: Awaited<ReturnType<Stage['inProcess']>>;
 let tenantId: string;
 let users = 0;
 
@@ -19,7 +23,8 @@ beforeAll(async () => {
   stage = await Stage.open();
   tenantId = await stage.tenant('demo', ['alice']);
   rig = await PresenceRig.open(stage, tenantId);
-  redis = (await stage.inProcess()).application.nest.get(SessionRedis, { strict: false });
+  node = await stage.inProcess();
+  redis = node.application.nest.get(SessionRedis, { strict: false });
 }, 60_000);
 afterAll(async () => {
   rig.close();
@@ -204,4 +209,23 @@ describe('the presence scripts', () => {
     expect((await rig.state(uid)).session_count).toBe('1');
     expect(await redis.refresh(tenant(), uid, ['old'], 0)).toEqual(['old']);
   });
+});
+
+it('presence becomes ready a while after the last loss, however many there were, and once', async () => {
+  // Under a prefix that no node looks at by itself.
+  const keys = new RedisKeys({ REDIS_KEY_PREFIX: `${stage.name}-alone` });
+  const nodes = new PresenceRedis(keys, node.application.nest.get(RedisScripts, { strict: false }));
+  const key = keys.of('presenceReady', {});
+  const goOn = async (ms: number): Promise<void> => void (await rig.redis.decrby(key, ms));
+  for (let loss = 0; loss < 2; loss += 1) {
+    await rig.redis.del(key);
+    expect(await nodes.becomeReady(60_000)).toBe(false);
+    await goOn(50_000);
+    expect(await nodes.becomeReady(60_000)).toBe(false);
+    expect(await nodes.isReady()).toBe(false);
+  }
+  await goOn(10_000);
+  expect([await nodes.becomeReady(60_000), await nodes.becomeReady(60_000)]).toEqual([true, false]);
+  expect(await nodes.isReady()).toBe(true);
+  await rig.redis.del(key);
 });
