@@ -15,7 +15,7 @@ const GRACE_LEFT_MS = 4_000;
 let stage: Stage;
 let rig: PresenceRig;
 let redis: SessionRedis;
-let node: Awaited<ReturnType<Stage['inProcess']>>;
+let application: Awaited<ReturnType<Stage['inProcess']>>['application'];
 let tenantId: string;
 let users = 0;
 
@@ -23,8 +23,8 @@ beforeAll(async () => {
   stage = await Stage.open();
   tenantId = await stage.tenant('demo', ['alice']);
   rig = await PresenceRig.open(stage, tenantId);
-  node = await stage.inProcess();
-  redis = node.application.nest.get(SessionRedis, { strict: false });
+  ({ application } = await stage.inProcess());
+  redis = application.nest.get(SessionRedis, { strict: false });
 }, 60_000);
 afterAll(async () => {
   rig.close();
@@ -214,7 +214,7 @@ describe('the presence scripts', () => {
 it('presence becomes ready a while after the last loss, however many there were, and once', async () => {
   // Under a prefix that no node looks at by itself.
   const keys = new RedisKeys({ REDIS_KEY_PREFIX: `${stage.name}-alone` });
-  const nodes = new PresenceRedis(keys, node.application.nest.get(RedisScripts, { strict: false }));
+  const nodes = new PresenceRedis(keys, application.nest.get(RedisScripts, { strict: false }));
   const key = keys.of('presenceReady', {});
   const goOn = async (ms: number): Promise<void> => void (await rig.redis.decrby(key, ms));
   for (let loss = 0; loss < 2; loss += 1) {
