@@ -63,10 +63,10 @@ export function MaxJsonBytes(bytes: number): PropertyDecorator {
 export const FreeJson = (): PropertyDecorator =>
   Transform(({ obj, key }: { obj: unknown; key: string }) => (obj as Record<string, unknown>)[key]);
 
-/** A number in a query. Only a plain decimal number is one; `10;` or `1e3` stays text and is refused. */
+/** A number in a query. Only a plain number is one; `10;` or `1e3` stays text and is refused. */
 export const QueryNumber = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value,
+    typeof value === 'string' && /^-?\d{1,16}(\.\d{1,6})?$/.test(value) ? Number(value) : value,
   );
 
 /** How many entries a page shall hold at most: 1 to `most`. */

@@ -13,7 +13,9 @@ export function findJsonProblem(value: unknown, path = '', depth = 0): { field: 
     if (!Number.isFinite(value)) return { field: path, problem: 'is not a finite number' };
     // Its last digits are lost already; stored, it would be another number.
     const rounded = Number.isInteger(value) && !Number.isSafeInteger(value);
-    return rounded ? { field: path, problem: 'is a whole number beyond 2^53; write it as a string' } : null;
+    return rounded
+      ? { field: path, problem: 'is beyond 2^53 and would lose digits (ids are strings, other numbers are smaller)' }
+      : null;
   }
   if (typeof value !== 'object') return { field: path, problem: 'is not JSON' };
   if (depth >= MAX_JSON_DEPTH) return { field: path, problem: `is nested deeper than ${MAX_JSON_DEPTH}` };

@@ -14,7 +14,7 @@ export function uidOf(text: string): UserId {
 }
 
 export function notEmpty(patch: object): void {
-  if (Object.values(patch).every((value) => value === undefined)) throw invalid('', 'names nothing to change');
+  if (Object.values(patch).every((value) => value === undefined)) throw invalid('body', 'names nothing to change');
 }
 
 /** Codes that invites have. */
