@@ -67,7 +67,7 @@ async function startMysql(options) {
   if (!program) throw new UserError('There is no MySQL or MariaDB server on this machine: install mariadb-server.');
   const home = path.resolve(dir);
   const log = logFile ?? path.join(home, 'server.log');
-  fs.mkdirSync(home, { recursive: true, mode: 0o700 });
+  fs.mkdirSync(temporaryFolder(home), { recursive: true, mode: 0o700 });
   requireSameFlavour(home, program);
   await makeDataFolder(home, program, { signal, records, logFile: log });
   const account = keepAccount(home);
@@ -107,11 +107,16 @@ function serverWords(program, home, dataFolder) {
   return [...program.prefixArgs, ...baseArgs(home, dataFolder), ...(program.serverArgs ?? [])];
 }
 
-/** `--no-defaults` must come first; a server refuses to run as root unless told to. */
+/**
+ * `--no-defaults` must come first; a server refuses to run as root unless told to. In a shared temporary folder a server that
+ * starts takes away the temporary tables of those that run.
+ */
 function baseArgs(home, dataFolder = path.join(home, 'data')) {
   const asRoot = process.getuid?.() === 0 ? ['--user=root'] : [];
-  return ['--no-defaults', ...asRoot, `--datadir=${dataFolder}`];
+  return ['--no-defaults', ...asRoot, `--datadir=${dataFolder}`, `--tmpdir=${temporaryFolder(home)}`];
 }
+
+const temporaryFolder = (home) => path.join(home, 'tmp');
 
 /** MySQL cannot read MariaDB's files nor the other way round, so a change of program is told before it harms. */
 function requireSameFlavour(home, program) {

@@ -38,6 +38,16 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => people?.stage.close());
 
+/** Reading changes no group: all that only read share those that are made alike. */
+const shared = new Map<string, Promise<Group>>();
+function groupFor(action: Action): Promise<Group> {
+  if (!action.reads || action.early) return Group.make(people, action);
+  const key = JSON.stringify([action.talks, action.settings]);
+  const made = shared.get(key) ?? Group.make(people, action);
+  shared.set(key, made);
+  return made;
+}
+
 /** Asks for these roles at once. */
 async function answers(group: Group, door: Door, roles: readonly Role[]): Promise<[Role, Verdict][]> {
   return Promise.all(roles.map(async (role): Promise<[Role, Verdict]> => [role, (await door(group, role)).verdict]));
@@ -46,7 +56,7 @@ async function answers(group: Group, door: Door, roles: readonly Role[]): Promis
 describe('what a group offers', () => {
   it.each(CELLS)('$name', async ({ action, door }) => {
     const rule: Rule = RULES[action.rule];
-    const group = await Group.make(people, action);
+    const group = await groupFor(action);
     await action.prepare?.(group);
     // 1. Who is refused is told why, and has changed nothing.
     const refused = ROLES.filter((role) => rule[role] !== 'ok');

@@ -43,7 +43,7 @@ export interface RangeCount {
 
 interface CountRow {
   readonly place: string | number;
-  readonly stored: string;
+  readonly total: string;
   readonly unread: string | null;
   readonly mentions: string | null;
 }
@@ -114,7 +114,7 @@ async function countRanges(db: TenantDb, uid: UserId, ranges: readonly SeqRange[
   const [me, mention] = [BigInt(uid), `%"${uid}"%`];
   const parts = ranges.map(
     ({ topic }, place) => `
-      SELECT ${place} AS place, COUNT(*) AS stored, SUM(${COUNTS}) AS unread,
+      SELECT ${place} AS place, COUNT(*) AS total, SUM(${COUNTS}) AS unread,
              SUM(${COUNTS} AND (m.mention_all = 1 OR COALESCE(m.mentioned_user_ids LIKE ?, 0))) AS mentions
       FROM ${isDirect(topic) ? 'im_messages' : 'im_group_messages'} m
       LEFT JOIN im_message_hides h ON h.uid = ? AND h.topic = m.topic AND h.seqid = m.seqid
@@ -125,7 +125,7 @@ async function countRanges(db: TenantDb, uid: UserId, ranges: readonly SeqRange[
   const byPlace = new Map(rows.map((row) => [Number(row.place), row]));
   return ranges.map(({ from, to }, place) => {
     const row = byPlace.get(place);
-    const [stored, unread, mentions] = [row?.stored, row?.unread, row?.mentions].map((n) => Number(n ?? 0));
+    const [stored, unread, mentions] = [row?.total, row?.unread, row?.mentions].map((n) => Number(n ?? 0));
     return { unread, mentions, whole: stored === to - from };
   });
 }

@@ -223,7 +223,9 @@ export class UserService {
 
   /** Locks the user's row until the commit. @returns false when there is no such user, or he may not act */
   async lockIn(tx: EntityManager, uid: UserId): Promise<boolean> {
-    const rows = await tx.query<unknown[]>("SELECT 1 FROM im_users WHERE id = ? AND status = 'active' FOR UPDATE", [uid]);
+    const rows = await tx.query<unknown[]>("SELECT 1 FROM im_users WHERE id = ? AND status = 'active' FOR UPDATE", [
+      uid,
+    ]);
     return rows.length === 1;
   }
 

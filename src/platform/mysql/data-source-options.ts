@@ -13,7 +13,12 @@ export interface DatabaseSchema {
 export interface PoolLimits {
   readonly connections: number;
   readonly connectTimeoutMs: number;
+  /** The server ends a session that says nothing for so long, and with it the locks of a frozen node; absent = it does not. */
+  readonly silentSeconds?: number;
 }
+
+/** How long connections may be idle where the server ends no silent ones. */
+const IDLE_MS = 30_000;
 
 /** TypeORM options of a control or tenant database. `type` follows the server found: `mysql` on MariaDB gives wrong diffs. */
 export function dataSourceOptions(
@@ -39,8 +44,10 @@ export function dataSourceOptions(
     poolSize: limits.connections,
     connectTimeout: limits.connectTimeoutMs,
     extra: {
-      maxIdle: Math.min(2, limits.connections),
-      idleTimeout: 30_000,
+      // Idle connections go before the server ends them under our hands; the driver looks for them only when fewer may be
+      // idle than open.
+      maxIdle: Math.min(2, limits.connections - 1),
+      idleTimeout: limits.silentSeconds === undefined ? IDLE_MS : limits.silentSeconds * 500,
       // An exhausted pool must fail, not wait for ever.
       queueLimit: limits.connections * 64,
       enableKeepAlive: true,

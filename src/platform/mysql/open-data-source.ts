@@ -34,7 +34,7 @@ export async function openDataSource(
 ): Promise<DataSource> {
   const source = new DataSource(dataSourceOptions(flavor, info, schema, limits));
   await source.initialize();
-  const statements = sessionStatements(flavor, 'reader', limits.statementTimeoutMs);
+  const statements = sessionStatements(flavor, 'reader', limits.statementTimeoutMs, limits.silentSeconds);
   const pool = (source.driver as unknown as { pool: Pool }).pool;
   pool.on('connection', (connection) => configureSession(connection as unknown as Connection, statements));
   // The connection that initialize() opened came before that listener.

@@ -2,7 +2,7 @@ import type { Connection } from 'mysql2';
 
 export type Flavor = 'mariadb' | 'mysql';
 
-/** `reader` bounds SELECTs, `writer` ends the locks of a frozen node soon. */
+/** `reader` bounds SELECTs; what a `writer` does is bounded by its node. */
 export type SessionRole = 'reader' | 'writer';
 
 /** Seconds after which the server ends a silent writer session and with it its locks. Pools let go of idle ones before. */
@@ -13,13 +13,21 @@ export function flavorOf(version: string): Flavor {
   return /mariadb/i.test(version) ? 'mariadb' : 'mysql';
 }
 
-/** What every new connection runs first. */
-export function sessionStatements(flavor: Flavor, role: SessionRole, statementTimeoutMs: number): string[] {
+/**
+ * What every new connection runs first.
+ * @param silentSeconds after which the server ends a session that says nothing, and with it its locks; absent = its own
+ */
+export function sessionStatements(
+  flavor: Flavor,
+  role: SessionRole,
+  statementTimeoutMs: number,
+  silentSeconds?: number,
+): string[] {
   const settings = [
     "time_zone = '+00:00'",
     "sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
     'innodb_lock_wait_timeout = 1',
-    ...(role === 'writer' ? [`wait_timeout = ${WRITER_WAIT_TIMEOUT_SECONDS}`] : []),
+    ...(silentSeconds === undefined ? [] : [`wait_timeout = ${silentSeconds}`]),
     ...(role === 'reader' && flavor === 'mariadb' ? [`max_statement_time = ${statementTimeoutMs / 1000}`] : []),
     ...(role === 'reader' && flavor === 'mysql' ? [`max_execution_time = ${statementTimeoutMs}`] : []),
   ];

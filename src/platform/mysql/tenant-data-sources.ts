@@ -34,6 +34,8 @@ interface Entry {
 const WRITER_CONNECTIONS = 8;
 const IDLE_CLOSE_MS = 10 * 60_000;
 const SWEEP_MS = 30_000;
+/** A node that hangs in a transaction holds up others so long at most: longer than any request, twice a node's lease. */
+const SILENT_SECONDS = 30;
 const CLOSE_WAIT_MS = 5_000;
 /** A tenant whose database is down is asked again after this long, not by every call. */
 const RETRY_AFTER_FAILURE_MS = 1_000;
@@ -132,7 +134,7 @@ export class TenantDataSources implements OnModuleInit, OnApplicationShutdown {
     };
     try {
       const flavor = await probeFlavor(info, MYSQL_CONNECT_TIMEOUT_MS);
-      const source = await openDataSource(flavor, info, this.schema, limits);
+      const source = await openDataSource(flavor, info, this.schema, { ...limits, silentSeconds: SILENT_SECONDS });
       const writer = new WriterPool(flavor, info, { ...limits, connections: WRITER_CONNECTIONS });
       await proveSharedLocks(writer).catch(async (error: unknown) => {
         await Promise.allSettled([writer.close(), source.destroy()]);

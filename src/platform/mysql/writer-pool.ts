@@ -2,7 +2,13 @@ import { createPool, type Pool, type PoolConnection, type QueryOptions } from 'm
 import type { EntityManager } from 'typeorm';
 import type { ConnectionInfo } from './connection-info.js';
 import { errnoOf, isUnavailable } from './mysql-errors.js';
-import { configureSession, sessionStatements, WRITER_IDLE_TIMEOUT_MS, type Flavor } from './session-settings.js';
+import {
+  configureSession,
+  sessionStatements,
+  WRITER_IDLE_TIMEOUT_MS,
+  WRITER_WAIT_TIMEOUT_SECONDS,
+  type Flavor,
+} from './session-settings.js';
 
 /** Where statements of one transaction go, whichever pool it runs in. */
 export type Querying = Pick<EntityManager, 'query'>;
@@ -176,7 +182,7 @@ export class WriterPool {
       queueLimit: 256,
       enableKeepAlive: true,
     });
-    const statements = sessionStatements(flavor, 'writer', options.statementTimeoutMs);
+    const statements = sessionStatements(flavor, 'writer', options.statementTimeoutMs, WRITER_WAIT_TIMEOUT_SECONDS);
     this.pool.on('connection', (connection) => configureSession(connection as never, statements));
   }
 

@@ -15,7 +15,7 @@ const CHATTERS = ['side', 'blocked', 'blocker', 'stranger', 'peer of side', 'pee
 export class People {
   private constructor(
     readonly stage: Stage,
-    private readonly nodes: readonly TestNode[],
+    readonly nodes: readonly TestNode[],
     readonly of: Readonly<Record<Role, Person>>,
     /** In every group, plain members: one for each role that may act on a member. */
     readonly targets: ReadonlyMap<Role, Person>,
@@ -27,8 +27,9 @@ export class People {
     readonly chatters: ReadonlyMap<string, Person>,
   ) {}
 
-  static async open(): Promise<People> {
-    const stage = await Stage.open();
+  /** @param settings of both nodes */
+  static async open(settings: Record<string, string> = {}): Promise<People> {
+    const stage = await Stage.open(settings);
     const [acme, rival] = [await stage.tenant('acme', ['nobody']), await stage.tenant('rival', ['nobody'])];
     const nodes = [await stage.inProcess(), await stage.process()];
     const users = await crowd(stage, 'acme', acme, ROLES.length + 2 * MEMBERS.length + 1 + CHATTERS.length);

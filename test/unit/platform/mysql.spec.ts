@@ -88,12 +88,13 @@ describe('session settings', () => {
     }
   });
 
-  it('bound a read in the unit of its server, and end a silent writer', () => {
+  it('bound a read in the unit of its server, and end a session that is silent where that is wanted', () => {
     expect(text('mariadb', 'reader', 2_500)).toContain('max_statement_time = 2.5');
     expect(text('mysql', 'reader', 2_500)).toContain('max_execution_time = 2500');
-    expect(text('mysql', 'writer', 2_500)).toContain('wait_timeout = 10');
+    expect(text('mysql', 'writer', 2_500, 10)).toContain('wait_timeout = 10');
+    expect(text('mariadb', 'reader', 2_500, 30)).toContain('wait_timeout = 30');
     expect(text('mariadb', 'writer', 2_500)).not.toContain('max_statement_time');
-    expect(text('mysql', 'reader', 2_500)).not.toContain('wait_timeout = 10');
+    expect(text('mysql', 'reader', 2_500)).not.toContain('wait_timeout');
     expect(WRITER_IDLE_TIMEOUT_MS).toBeLessThan(WRITER_WAIT_TIMEOUT_SECONDS * 1_000);
   });
 
