@@ -94,7 +94,7 @@ describe('session settings', () => {
     expect(text('mysql', 'writer', 2_500, 10)).toContain('wait_timeout = 10');
     expect(text('mariadb', 'reader', 2_500, 30)).toContain('wait_timeout = 30');
     expect(text('mariadb', 'writer', 2_500)).not.toContain('max_statement_time');
-    expect(text('mysql', 'reader', 2_500)).not.toContain('wait_timeout');
+    expect(text('mysql', 'reader', 2_500)).not.toContain('SESSION wait_timeout');
     expect(WRITER_IDLE_TIMEOUT_MS).toBeLessThan(WRITER_WAIT_TIMEOUT_SECONDS * 1_000);
   });
 
