@@ -36,6 +36,8 @@ export interface Action {
 const MAX_SENDS = 5;
 /** How long a step waits for a call that a lock holds up, before the schedule goes on. */
 const STEP_MS = 30;
+/** The server ends a transaction that nobody goes on with after 10 s; until then its locks may be in the way. */
+const RECOVERY_MS = 20_000;
 const COMMIT_FAULTS: readonly Fault[] = ['lost-before', 'lost-after', 'open', 'killed'];
 /** What a sender may be told while things break; all of them say: again, with the same id. */
 const MAY_BE_TOLD = new Set(['SEQ_UNAVAILABLE', 'STORAGE_UNAVAILABLE', 'IN_PROGRESS']);
@@ -219,7 +221,7 @@ export class PipelineSchedule {
         await reader.read(this.processes[0]);
         return reader.cursor >= newest;
       };
-      await until('the reader arrives', arrive, 5_000).catch(() => {
+      await until('the reader arrives', arrive, RECOVERY_MS).catch(() => {
         this.violations.push(`${when}: a reader stays at ${reader.cursor} below the newest message ${newest}`);
       });
     }
@@ -232,8 +234,7 @@ export class PipelineSchedule {
     );
     const more = this.processes.map(() => (this.clients += 1));
     for (const [index, client] of [...again, ...more].entries()) {
-      // The server ends a transaction that nobody goes on with after 10 s; until then its locks may be in the way.
-      const endAtMs = performance.now() + 20_000;
+      const endAtMs = performance.now() + RECOVERY_MS;
       for (let tries = 0; (tries < 5 || performance.now() < endAtMs) && !this.acked.has(client); tries += 1) {
         this.send(client, this.processes[index % this.processes.length]);
         await until('the send is answered', () => this.sends.size === 0);
