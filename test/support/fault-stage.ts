@@ -110,7 +110,9 @@ export class FaultStage {
 
   static async open(settings: Record<string, string> = {}): Promise<FaultStage> {
     const folder = mkdtempSync(join(tmpdir(), 'tf-'));
-    const [mysql, redis] = await Promise.all([PrivateServer.mysql(folder), PrivateServer.redis(folder)]);
+    // One after the other: a MySQL that does not start leaves no Redis behind.
+    const mysql = await PrivateServer.mysql(folder);
+    const redis = await PrivateServer.redis(folder);
     const wire = await Wire.open(redis.server.port);
     const stage = await Stage.open(settings, { mysql: mysql.url, redis: redisUrl(redis.server.port) });
     const faults = new FaultStage(folder, mysql, redis, wire, stage);

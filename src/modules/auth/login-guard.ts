@@ -8,8 +8,6 @@ import { TenantMetrics } from '../../platform/observe/tenant-metrics.js';
 import { failClosed } from '../../platform/redis/fail-closed.js';
 import { LoginTriesRedis, type Attackers, type LoginSubject } from './login-tries.redis.js';
 
-export type { Attackers };
-
 /**
  * Slows down who guesses passwords: a growing delay for one account from one address. It never locks an account, since a
  * stranger could then lock out its owner. A try that cannot be counted is not made.

@@ -4,8 +4,9 @@ import { CaptchaService } from '../captcha/captcha.service.js';
 import type { Tenant } from '../tenant/tenant.types.js';
 import { UserService } from '../user/user.service.js';
 import type { DeviceInfo, TokenPair } from './auth.types.js';
-import { LoginGuard, type Attackers } from './login-guard.js';
+import { LoginGuard } from './login-guard.js';
 import { LoginTokens } from './login-tokens.js';
+import type { Attackers } from './login-tries.redis.js';
 import { Passwords } from './passwords.js';
 import { SessionService } from './session.service.js';
 

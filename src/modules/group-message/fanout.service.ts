@@ -184,10 +184,7 @@ export class FanoutService {
     const seqs = [...ready.messages, ...quotes].map(({ seq }) => seq);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => (timer = setTimeout(resolve, LOOK_AGAIN_MS, null)));
-    const looking = this.store.rowsOf(tenant, topic, seqs).then(
-      (rows) => rows.map((row) => messageOf(topic, row)),
-      () => null,
-    );
+    const looking = this.store.rowsOf(tenant, topic, seqs).then((rows) => rows.map((row) => messageOf(topic, row)));
     const found = await Promise.race([looking, late])
       .catch(() => null)
       .finally(() => clearTimeout(timer));
