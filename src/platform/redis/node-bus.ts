@@ -69,8 +69,10 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
     this.sub.on('error', () => undefined);
     this.sub.on('message', (_channel: string, text: string) => void this.receive(text));
     this.sub.on('ready', () => {
-      this.subscribe();
-      for (const listener of this.gapListeners) listener();
+      // Only then: what changes before Redis has confirmed is told to nobody here, and must be seen by who reads anew.
+      void this.subscribe().then(() => {
+        for (const listener of this.gapListeners) listener();
+      });
     });
   }
 
@@ -85,22 +87,24 @@ export class NodeBus implements OnModuleInit, OnApplicationShutdown {
     if (inbox === this.inbox) return;
     if (this.inbox !== '') this.left.add(this.inbox);
     this.inbox = inbox;
-    this.subscribe();
+    void this.subscribe();
   }
 
   /**
    * Says what this node wants to hear. Said again whenever the subscriber is connected: the client library restores what
-   * Redis had confirmed, and a change that was under way when the connection ended is not among it.
+   * Redis had confirmed, and a change that was under way when the connection ended is not among it. Never rejects.
    */
-  private subscribe(): void {
-    this.sub.subscribe(this.inbox, this.keys.of('nodeBroadcast', {})).catch((error: Error) => {
-      this.log.warn({ error: error.message }, 'the inbox of this node is not subscribed yet');
-    });
+  private async subscribe(): Promise<void> {
     for (const inbox of this.left) {
       this.sub.unsubscribe(inbox).then(
         () => this.left.delete(inbox),
         () => undefined,
       );
+    }
+    try {
+      await this.sub.subscribe(this.inbox, this.keys.of('nodeBroadcast', {}));
+    } catch (error) {
+      this.log.warn({ error: (error as Error).message }, 'the inbox of this node is not subscribed yet');
     }
   }
 
